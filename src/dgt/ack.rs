@@ -1,4 +1,4 @@
-//! Acks: what a clock answers to commands, and its buttons (protocol 4.5).
+//! Acks: the answers of a clock to commands, and reports of its buttons (protocol 4.5).
 
 use super::clock::PAYLOAD;
 
@@ -7,7 +7,7 @@ use super::clock::PAYLOAD;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClockAck(pub [u8; 4]);
 
-/// What an ack says.
+/// The meaning of an ack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AckMeaning {
     /// The command with this code was carried out. A text command `0x0c` may be answered as `0x01`.
@@ -16,22 +16,22 @@ pub enum AckMeaning {
     Refused(u8),
     /// Answer to the version query: main and sub number.
     Version(u8, u8),
-    /// Unasked: the clock is ready.
+    /// Not asked for: the clock is ready.
     Ready,
-    /// Unasked: these buttons are pressed. Bit 0 is always set; bit 2 back, 3 plus, 4 run, 5 minus,
-    /// 6 ok; chords combine.
+    /// Not asked for: these buttons are pressed. Bit 0 is always set; bit 2 back, 3 plus, 4 run, 5 minus, 6
+    /// ok; chords combine.
     Buttons(u8),
-    /// Unasked: something else, by its code (bit 7 set).
+    /// Not asked for: another report, by its code (bit 7 set).
     Unasked(u8),
 }
 
 impl ClockAck {
-    /// The nibble that no hours digit can have marks an ack.
+    /// This nibble marks an ack. No hours digit can have it.
     const MARK: u8 = 0x0a;
     const OK: u8 = 0x10;
     const VERSION: u8 = 0x09;
 
-    /// What it says.
+    /// Its meaning.
     #[must_use]
     pub fn meaning(&self) -> AckMeaning {
         let [outcome, code, data, _] = self.0;

@@ -1,22 +1,24 @@
-//! What a board says of itself, taken out of what it says: serial number, bus address, identification text.
+//! Takes everything that identifies a board out of its bytes: serial number, bus address, identification
+//! text.
 //!
-//! Lengths and all other bytes stay, so that what is left reads as before.
+//! Lengths and all other bytes stay, so that a decoder reads the rest as before.
 
 use super::message::id;
 
-/// Where in a frame the next byte is.
+/// The place of the next byte in a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
-    /// Outside, or in a frame that names nobody.
+    /// Outside of frames, or in a frame that does not identify the board.
     #[default]
     Elsewhere,
-    /// In the two bytes of the length: what is put in the place of what follows, and how many of them are to come.
+    /// In the two bytes of the length. The first number is the byte that replaces the payload; the second
+    /// says how many bytes of the length are still to come.
     Length(u8, u8),
-    /// In what names the board.
+    /// In a payload that identifies the board; the number is the byte that replaces it.
     Name(u8),
 }
 
-/// Hides who a board is, byte by byte, in any split.
+/// Masks everything that identifies a board, byte by byte, in any split.
 #[derive(Clone, Debug, Default)]
 pub struct Mask(At);
 
@@ -24,7 +26,7 @@ impl Mask {
     /// Takes the next bytes from the board.
     pub fn hide(&mut self, bytes: &mut [u8]) {
         for byte in bytes {
-            // A byte with bit 7 set begins a frame, always and only.
+            // A frame begins with a byte that has bit 7 set, and no other byte has it.
             self.0 = match (*byte, self.0) {
                 (id::SERIAL | id::LONG_SERIAL | id::TEXT, _) => At::Length(b'0', 2),
                 (id::BUS_ADDRESS, _) => At::Length(1, 2),
@@ -49,11 +51,11 @@ mod tests {
         time::Millis,
     };
 
-    /// What a board with the number 31415 says, and a move.
+    /// The frames of a board with the number 31415 that identify it, and a half-move.
     const SAID: &[u8] = b"\x91\x00\x0831415\x8e\x00\x05\x24\x01\xa2\x00\x0d3141592653\x90\x00\x05\x3a\x1b\x92\x00\x08No. 3\x8e\x00\x05\x34\x00";
 
     #[test]
-    fn whatever_the_split_nothing_names_the_board_and_the_rest_stays() {
+    fn nothing_identifies_the_board_in_any_split_and_the_rest_stays() {
         for size in 1..SAID.len() {
             let (mut mask, mut said) = (Mask::default(), SAID.to_vec());
             said.chunks_mut(size).for_each(|part| mask.hide(part));

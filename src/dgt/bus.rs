@@ -1,6 +1,6 @@
-//! Bus mode: several boards on one line, each with an address (protocol 2.5, 2.6). Nothing is said
-//! unasked. Ids mean other things than in single-board mode, so this is a codec of its own: who
-//! opened the line knows which one to use.
+//! Bus mode: several boards on one line, each with an address (protocol 2.5, 2.6). No board sends anything
+//! unasked. Ids mean other things than in single-board mode, so bus mode has a codec of its own, and the code
+//! that opened the line knows which one to use.
 
 use super::{
     clock,
@@ -15,13 +15,13 @@ use crate::time::Millis;
 pub struct Address(u16);
 
 impl Address {
-    /// None for 0, which means all boards, and for what two times seven bits cannot hold.
+    /// An address; none for 0, which means all boards, and for numbers that two times seven bits cannot hold.
     #[must_use]
     pub fn new(address: u16) -> Option<Self> {
         (1..=0x3fff).contains(&address).then_some(Self(address))
     }
 
-    /// That of the board with this serial number: the number itself, as far as fourteen bits hold it.
+    /// The address of the board with this serial number: its lower fourteen bits.
     #[must_use]
     pub fn of_serial(serial: &str) -> Option<Self> {
         let number: u64 = serial.parse().ok()?;
@@ -42,14 +42,14 @@ pub enum BusCommand {
     Clock(Address),
     /// The whole board.
     Dump(Address),
-    /// What changed since it was asked last. A lost answer is fetched by [`Self::RepeatChanges`];
-    /// asking again would lose it for good.
+    /// The changes since the last such question. If the answer is lost, [`Self::RepeatChanges`] fetches it;
+    /// the same question again would lose it for good.
     Changes(Address),
     /// The last answer to [`Self::Changes`] once more.
     RepeatChanges(Address),
     /// Are you there? None asks all boards.
     Ping(Option<Address>),
-    /// Leave the next ping to all unanswered: this board is known.
+    /// Do not answer the next ping to all: this board is known.
     IgnoreNextPing(Address),
     /// The firmware version.
     Version(Address),
@@ -80,7 +80,7 @@ pub fn read_command(bytes: [u8; 4]) -> Option<(u8, u16)> {
     (checksum(&[code, high, low]) == sum).then(|| (code, joined(high, low)))
 }
 
-/// What a board on a bus answers.
+/// An answer of a board on a bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusAnswer<'a> {
     /// The whole board, a clock frame or a firmware version, as in single-board mode.
@@ -89,7 +89,7 @@ pub enum BusAnswer<'a> {
     Changes(&'a [u8]),
     /// Changes since the start tag, in the same form.
     SinceStart(&'a [u8]),
-    /// It is there.
+    /// The board is there.
     Pong,
     /// The start tag was written.
     StartTagWritten,
@@ -121,7 +121,7 @@ const AROUND: usize = BEFORE + 1;
 struct Bus;
 
 impl Dialect for Bus {
-    /// All that an event log can hold.
+    /// The frame of a full event log.
     const MAX_FRAME: usize = 0x1f00 + AROUND;
 
     fn fits(id: u8, total: usize) -> bool {
@@ -132,7 +132,7 @@ impl Dialect for Bus {
             id::DUMP => data == 64 || data == 100,
             id::CLOCK => data == clock::PAYLOAD,
             id::PONG | id::START_TAG => data == 0,
-            // Empty up to firmware 1.2.
+            // Firmware up to 1.2 sends no data.
             id::VERSION => data == 0 || data == 2,
             _ => true,
         }
@@ -147,8 +147,7 @@ impl Dialect for Bus {
     }
 }
 
-/// Turns what comes over a bus into answers, in any split. Frames with a wrong checksum are
-/// rejected and counted.
+/// Turns the bytes of a bus into answers, in any split. It rejects and counts frames with a wrong checksum.
 #[derive(Clone, Debug)]
 pub struct BusDecoder {
     framer: Framer,
@@ -173,7 +172,7 @@ impl BusDecoder {
         }
     }
 
-    /// Forgets the answer that has begun: what comes now answers another question.
+    /// Forgets the answer that has begun: the next bytes answer another question.
     pub fn clear(&mut self) {
         self.framer.clear();
     }
@@ -184,7 +183,8 @@ impl BusDecoder {
         self.framer.is_midway()
     }
 
-    /// How many bytes the answer that has begun lacks, as far as it says; 0 where none has.
+    /// How many bytes the answer that has begun still lacks, as far as its header tells; 0 where none has
+    /// begun.
     #[must_use]
     pub fn missing(&self) -> usize {
         self.framer.missing()
@@ -211,7 +211,7 @@ impl BusDecoder {
         });
     }
 
-    /// What was seen so far.
+    /// The counts so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         let stats = self.framer.stats;
@@ -246,11 +246,11 @@ fn read_answer<'a>(id: u8, data: &'a [u8], squares: &'a mut [PieceCode; 64]) -> 
 }
 
 impl BusAnswer<'_> {
-    /// The id of a version; one without a number is an answer of another kind.
+    /// The id of a version. An answer of this id without a number is an `Other`.
     pub(super) const VERSION: u8 = id::VERSION;
 
-    /// Appends the frame of this answer from the board of this address. A message that has no
-    /// place on a bus is left out.
+    /// Appends the frame of this answer from the board of this address. Leaves out a message that does not
+    /// exist on a bus.
     pub fn encode(&self, address: u16, out: &mut Vec<u8>) {
         let mut said = Vec::new();
         let (id, data) = match *self {
@@ -280,12 +280,12 @@ impl BusAnswer<'_> {
     }
 }
 
-/// The sum of all bytes before it, seven bits of it.
+/// The lower seven bits of the sum of `bytes`.
 fn checksum(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) & 0x7f
 }
 
-/// Two times seven bits; what is above them is cut.
+/// Two times seven bits of `number`. Higher bits are cut.
 fn halves(number: u16) -> [u8; 2] {
     [(number >> 7 & 0x7f) as u8, (number & 0x7f) as u8]
 }

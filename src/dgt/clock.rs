@@ -124,12 +124,13 @@ const TURN_LEFT: u8 = 0x08;
 const TURN_RIGHT: u8 = 0x10;
 const ABSENT: u8 = 0x20;
 
-/// Whether a frame says that no clock is attached.
+/// True if the frame says that no clock is attached.
 pub(super) fn is_absent(payload: &[u8; PAYLOAD]) -> bool {
     payload[PAYLOAD - 1] & ABSENT != 0
 }
 
-/// The times of a frame that is no ack, of a clock that is there; none for digits that no clock can show.
+/// The reading of a frame that is no ack, from a clock that is attached; none for digits that no clock can
+/// show.
 #[inline]
 pub(super) fn decode(payload: &[u8; PAYLOAD]) -> Option<ClockReading> {
     let [h_right, m_right, s_right, h_left, m_left, s_left, status] = *payload;

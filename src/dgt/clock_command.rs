@@ -3,8 +3,8 @@
 
 use super::{clock::ClockSide, command_bytes::CommandBytes};
 
-/// A command to the clock. The clock answers with a [`ClockAck`](super::ClockAck), usually after
-/// 1 to 2 s; one command at a time.
+/// A command to the clock. The clock answers with a [`ClockAck`](super::ClockAck), usually after 1 to 2 s. It
+/// takes one command at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClockCommand {
     /// Segments in the order C B A F E D of a panel that reads `A:BC D:EF`, icons, beep.
@@ -18,13 +18,13 @@ pub enum ClockCommand {
     },
     /// The icons of both sides: left, right, left period, right period, special.
     Icons([u8; 5]),
-    /// Back to the times.
+    /// Show the times again.
     EndDisplay,
     /// Which buttons are pressed.
     Buttons,
     /// The clock's version.
     Version,
-    /// New times; obeyed in the clock's PC mode only.
+    /// Set new times. The clock obeys only in its PC mode.
     SetAndRun {
         /// Left hours, minutes, seconds.
         left: [u8; 3],
@@ -46,7 +46,7 @@ pub enum ClockCommand {
 impl ClockCommand {
     /// The first byte of every clock command.
     pub(super) const CODE: u8 = 0x2b;
-    /// Starts and ends the part that is counted.
+    /// The bytes that start and end the counted part.
     const START: u8 = 0x03;
     const END: u8 = 0x00;
 

@@ -1,12 +1,12 @@
-//! What the host may say to a board. Commands that write its EEPROM or start its boot loader
-//! cannot be expressed, nor can the request for its identification text.
+//! The commands that the host may send to a board. This type cannot express commands that write its EEPROM or
+//! start its boot loader, nor the request for its identification text.
 
 use super::{clock_command::ClockCommand, command_bytes::CommandBytes};
 
 /// One command in single-board mode (protocol 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
-    /// Back to idle: the board sends nothing by itself.
+    /// Idle mode: the board sends nothing by itself.
     Reset,
     /// The times of the clock.
     Clock,
@@ -75,7 +75,7 @@ impl Command {
         }
     }
 
-    /// The command of one byte that `byte` is.
+    /// The command of one byte with this code.
     #[must_use]
     pub fn from_code(byte: u8) -> Option<Self> {
         Self::PLAIN.into_iter().find(|command| command.code() == byte)

@@ -1,4 +1,4 @@
-//! Messages out of bytes, in single-board mode.
+//! Decodes the bytes of a board in single-board mode into messages.
 
 use super::{
     clock,
@@ -7,9 +7,9 @@ use super::{
 };
 use crate::time::Millis;
 
-/// Turns what a board sends into messages, in any split and whatever noise is between.
+/// Turns the bytes of a board into messages, in any split and with any noise between frames.
 ///
-/// Allocates once, when it is made. A board in bus mode speaks another dialect:
+/// It allocates once, when it is made. A board in bus mode speaks another dialect:
 /// [`BusDecoder`](super::bus::BusDecoder).
 #[derive(Clone, Debug)]
 pub struct Decoder {
@@ -17,7 +17,7 @@ pub struct Decoder {
     reader: Reader,
 }
 
-/// What is needed to read a frame: the squares of a dump live here while it is handed on.
+/// Reads frames. The squares of a dump live here while `sink` has the message.
 #[derive(Clone, Debug)]
 struct Reader {
     squares: [PieceCode; 64],
@@ -52,12 +52,12 @@ impl Decoder {
         framer.push::<SingleBoard>(now, bytes, &mut |frame| sink(reader.read(frame)));
     }
 
-    /// Drops a frame that has started: the link is another one now.
+    /// Drops a frame that has started, because the link is a new one.
     pub fn clear(&mut self) {
         self.framer.clear();
     }
 
-    /// What was seen so far.
+    /// The counts so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         Stats {
@@ -84,7 +84,7 @@ impl Dialect for SingleBoard {
             id::EVENT_LOG => total == Self::MAX_FRAME,
             id::SERIAL => total == 8 || total == 12,
             id::DRAUGHTS_BLACK | id::DRAUGHTS_WHITE => total == 53,
-            // Sources give 7 and 12; what is there is read.
+            // Sources give 7 and 12. The decoder reads as much as is there.
             id::BATTERY => (4..=12).contains(&total),
             id::LONG_SERIAL => total == 13,
             // Newer boards add messages.
@@ -110,7 +110,7 @@ impl Reader {
         let (id, payload) = (frame[0], &frame[HEADER..]);
         match (id, payload) {
             (id::FIELD, &[square, piece]) => {
-                // A bit beyond the two was announced in 2014 but never described.
+                // The vendor announced a bit beyond these in 2014, and never described it.
                 self.odd_fields += u64::from(square > 0x3f || piece > 0x0f);
                 Message::Field {
                     square: square & 0x3f,
@@ -138,7 +138,8 @@ impl Reader {
     }
 }
 
-/// Piece codes of a dump; the bits above the code are unknown, but all of them mean "not told".
+/// The piece codes of a dump. The bits above the code are unknown, but if all bits are set, the board does
+/// not tell.
 pub(super) fn read_squares(codes: &[u8], squares: &mut [PieceCode; 64]) {
     for (square, &code) in squares.iter_mut().zip(codes) {
         *square = if code == PieceCode::NOT_TOLD.0 {
@@ -149,7 +150,7 @@ pub(super) fn read_squares(codes: &[u8], squares: &mut [PieceCode; 64]) {
     }
 }
 
-/// Answers to questions that are asked once in an evening.
+/// Reads answers to questions that a session asks once.
 fn read_rare(id: u8, payload: &[u8]) -> Message<'_> {
     let other = Message::Other { id, payload };
     match (id, payload) {
@@ -161,13 +162,13 @@ fn read_rare(id: u8, payload: &[u8]) -> Message<'_> {
         (id::SERIAL | id::LONG_SERIAL, serial) => read_serial(serial).unwrap_or(other),
         (id::EVENT_LOG, records) => Message::EventLog(records),
         (id::BATTERY, [percent, more @ ..]) => Message::Battery(read_battery(*percent, more)),
-        // The identification text is the vendor's: nobody above is to see it (protocol section 8).
+        // The identification text is the vendor's, so it goes no further (protocol section 8).
         (id::TEXT, _) => Message::Other { id, payload: &[] },
         _ => other,
     }
 }
 
-/// A serial number of printable characters; none when there is no such thing in it.
+/// A serial number of printable characters; none if `bytes` has no such number.
 fn read_serial(bytes: &[u8]) -> Option<Message<'_>> {
     let serial = str::from_utf8(bytes).ok()?.trim();
     let printable = !serial.is_empty() && serial.bytes().all(|b| b.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! Frames that a board sends: the mirror of the decoder, for simulated boards.
+//! Encodes the frames that a board sends. It is the mirror of the decoder, for simulated boards.
 
 use super::{
     clock,
@@ -32,7 +32,7 @@ impl Message<'_> {
             Self::BusAddress(address) => frame(out, id::BUS_ADDRESS, [(address >> 7) as u8, address as u8]),
             Self::Battery(battery) => frame(out, id::BATTERY, encode_battery(&battery)),
             Self::EventLog(records) => encode_event_log(out, records),
-            // No identification text leaves this house either (protocol section 8).
+            // The program sends no identification text either (protocol section 8).
             Self::Other { id: id::TEXT, .. } => frame(out, id::TEXT, []),
             Self::Other { id, payload } => frame(out, id, payload.iter().copied()),
         }
@@ -45,7 +45,7 @@ fn frame(out: &mut Vec<u8>, id: u8, payload: impl IntoIterator<Item = u8>) {
     out.extend([id | 0x80, 0, 0]);
     out.extend(payload.into_iter().take(MAX_PAYLOAD).map(|byte| byte & 0x7f));
     let total = out.len() - start;
-    // At most 7939: two times seven bits.
+    // The total is at most 7939, which fits two times seven bits.
     out[start + 1] = (total >> 7) as u8;
     out[start + 2] = (total & 0x7f) as u8;
 }
@@ -64,7 +64,8 @@ fn encode_serial(out: &mut Vec<u8>, serial: &str) {
     );
 }
 
-/// A log shorter than the board's store is led by fillers: the store ends with the newest record.
+/// Fillers come before a log that is shorter than the board's store, for the store ends with the newest
+/// record.
 fn encode_event_log(out: &mut Vec<u8>, records: &[u8]) {
     let room = MAX_PAYLOAD;
     let newest = &records[records.len().saturating_sub(room)..];

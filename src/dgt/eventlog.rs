@@ -1,4 +1,4 @@
-//! Records of the event log, also of the changes that a bus answers with (protocol 3.5).
+//! Records of the event log. A board on a bus answers with the same records of changes (protocol 3.5).
 
 use super::{
     clock::{self, ClockSide, ClockTime},
@@ -12,9 +12,9 @@ pub enum LogRecord {
     Field {
         /// The board's own index, 0..=63.
         square: u8,
-        /// What stands there now.
+        /// The code of the square now.
         piece: PieceCode,
-        /// Less than about 250 ms after the change before.
+        /// True if it came less than about 250 ms after the last change.
         soon_after: bool,
     },
     /// The time of a side when it stopped.
@@ -28,7 +28,7 @@ pub enum LogRecord {
     PowerUp,
     /// Only the outer rows are occupied, though not as in the normal start position.
     FourRows,
-    /// Nothing on the board.
+    /// No piece is on the board.
     Empty,
     /// The log was fetched here.
     Downloaded,
@@ -41,11 +41,11 @@ pub enum LogRecord {
     StartTag,
     /// The board reset itself.
     Watchdog,
-    /// Reserved, or unknown: nothing can be said but its first byte.
+    /// A reserved or unknown record, with its first byte.
     Unknown(u8),
 }
 
-// First bytes. A low nibble is data where the list says so.
+// First bytes of records. Kinds that carry data may have some of it in the low nibble.
 const FILLER: u8 = 0x00;
 const FIELD: u8 = 0x40;
 const FIELD_SOON: u8 = 0x50;
@@ -62,8 +62,8 @@ const START_TAG: u8 = 0x7b;
 const WATCHDOG: u8 = 0x7c;
 const FILLER_ONES: u8 = 0x7f;
 
-/// Reads records until the end mark or the end of the bytes. Fillers are skipped. The oldest
-/// record of a full store may be cut: what cannot be read is passed over byte by byte.
+/// Reads records until the end mark or the end of the bytes, and skips fillers. The oldest record of a full
+/// store may be cut, so the reader passes over unreadable bytes one by one.
 #[derive(Clone, Debug)]
 pub struct LogRecords<'a> {
     rest: &'a [u8],
@@ -163,7 +163,7 @@ impl LogRecord {
                 return;
             }
             Self::PowerUp => {
-                // A board leads it in with three fillers.
+                // A board writes three fillers before it.
                 out.extend([FILLER_ONES; 3]);
                 POWER_UP
             }
@@ -180,7 +180,8 @@ impl LogRecord {
     }
 }
 
-/// How many of these bytes, as they came, are no part of a log: within a frame only its first byte has bit 7 (protocol 1.4).
+/// How many of these bytes, in the order in which they came, are no part of an event log. Only the first byte
+/// of a frame has bit 7 set (protocol 1.4).
 #[must_use]
 pub fn besides_logs<'a>(bytes: impl IntoIterator<Item = &'a u8>) -> usize {
     let mut in_log = false;
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_costs_one_byte() {
+    fn an_unreadable_byte_costs_one_byte() {
         // The tail of a record that was overwritten, a delay record of newer boards, a time that
         // no clock shows, a record that the end cuts.
         let log = [0x34, 0x10, 0x40, 0x34, 0x60, 0x7a, 0x6d, 0x41];

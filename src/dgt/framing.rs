@@ -1,16 +1,17 @@
-//! Frames out of bytes: the resync rules of protocol 1.4, the same for single-board and bus mode.
+//! Finds frames in bytes, by the resync rules of protocol 1.4. They are the same for single-board and bus
+//! mode.
 //!
-//! A byte with bit 7 set is the start of a frame, always and only, so a frame is known to be
-//! whole when its announced length has come without such a byte.
+//! A frame starts with a byte that has bit 7 set, and no other byte has it. So a frame is whole when its
+//! announced length has come without another such byte.
 
 use crate::time::Millis;
 
 /// Id and two length bytes.
 pub(super) const HEADER: usize = 3;
-/// A started frame that gets no byte for this long is dropped (milliseconds).
+/// The framer drops a frame that gets no byte for this long (milliseconds).
 const BYTE_TIMEOUT: u64 = 500;
 
-/// What a decoder has seen, in counts since its creation.
+/// The counts of a decoder since its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Frames taken whole.
@@ -30,29 +31,30 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Counts everything that may have cost a message.
+    /// The number of damages that may have cost a message.
     #[must_use]
     pub fn damage(&self) -> u64 {
         self.garbage_bytes + self.rejected_frames + self.timeouts
     }
 }
 
-/// Which frames one dialect of the protocol has.
+/// The frames of one dialect of the protocol.
 pub(super) trait Dialect {
     /// The largest frame there is.
     const MAX_FRAME: usize;
-    /// Whether a frame of this id may have this total length, which is sane otherwise.
+    /// True if a frame of this id may have this total length. The length is already known to be possible for
+    /// some frame.
     fn fits(id: u8, total: usize) -> bool;
-    /// Whether this id is a byte of its own and no frame.
+    /// True if this id is a byte of its own and no frame.
     fn is_nothing(id: u8) -> bool;
-    /// Whether the rest of such a frame may take its time.
+    /// True if the rest of such a frame may come later than [`BYTE_TIMEOUT`].
     fn is_patient(id: u8) -> bool;
 }
 
 /// Collects bytes until a frame is whole.
 #[derive(Clone, Debug)]
 pub(super) struct Framer {
-    /// The frame that has started; `buffer[..len]` holds no byte with bit 7 set but the first.
+    /// The frame that has started. Of `buffer[..len]`, only the first byte has bit 7 set.
     buffer: Box<[u8]>,
     len: usize,
     last_byte: Millis,
@@ -69,7 +71,7 @@ impl Framer {
         }
     }
 
-    /// Forgets the frame that has started: what follows comes over another link.
+    /// Forgets the frame that has started, because the next bytes come over a new link.
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
@@ -79,7 +81,8 @@ impl Framer {
         self.len > 0
     }
 
-    /// How many bytes the frame lacks that has started, as far as its header tells; 0 where none has.
+    /// How many bytes the frame that has started still lacks, as far as its header tells; 0 where none has
+    /// started.
     pub(super) fn missing(&self) -> usize {
         match self.len {
             0 => 0,
@@ -114,10 +117,10 @@ impl Framer {
         }
     }
 
-    /// Between frames. Returns the number of bytes dealt with, at least one.
+    /// Reads between frames. Returns the number of bytes used, at least one.
     #[inline]
     fn begin<D: Dialect>(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) -> usize {
-        // The way of nearly all frames: whole within the slice, no copy.
+        // Nearly all frames are whole within the slice, and need no copy.
         if let &[id, high, low, ..] = bytes
             && let Some(total) = total_length::<D>(id, high, low)
             && let Some(frame) = bytes.get(..total)
@@ -142,7 +145,7 @@ impl Framer {
         1
     }
 
-    /// Within a frame. Returns the number of bytes dealt with; may be 0 when the frame was cut.
+    /// Reads within a frame. Returns the number of bytes used, which is 0 if the next frame cuts this one.
     fn go_on<D: Dialect>(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) -> usize {
         let wanted = if self.len < HEADER {
             HEADER
@@ -181,7 +184,7 @@ impl Framer {
     }
 }
 
-/// The length of a frame with this header; none when it is no header of this dialect.
+/// The length of a frame with this header; none if this is no header of the dialect.
 #[inline]
 fn total_length<D: Dialect>(id: u8, high: u8, low: u8) -> Option<usize> {
     if !is_start(id) || D::is_nothing(id) || is_start(high | low) {

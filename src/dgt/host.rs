@@ -1,9 +1,9 @@
-//! What a board hears: the mirror of [`Command::bytes`], for simulated boards.
+//! Decodes what a host sends. It is the mirror of [`Command::bytes`], for simulated boards.
 
 use super::{clock_command::ClockCommand, command::Command};
 use crate::time::Millis;
 
-/// Something the host said.
+/// One command of the host, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostWord {
     /// A command that the host side of this crate can express.
@@ -15,13 +15,13 @@ pub enum HostWord {
     Other(u8),
 }
 
-/// A command that has started and gets no byte for this long is dropped (milliseconds).
+/// The decoder drops a command that gets no byte for this long (milliseconds).
 const BYTE_TIMEOUT: u64 = 500;
 /// Command byte, count, and what a count of seven bits can announce.
 const MAX_COMMAND: usize = 2 + 0x7f;
 const BUS_COMMAND: usize = 4;
 
-/// Turns what a host sends into commands, in any split; tolerates anything.
+/// Turns the bytes of a host into commands, in any split. It tolerates any bytes.
 #[derive(Clone, Debug)]
 pub struct HostDecoder {
     buffer: [u8; MAX_COMMAND],
@@ -75,10 +75,10 @@ impl HostDecoder {
     }
 }
 
-/// How long this command is, as far as its bytes tell; at most [`MAX_COMMAND`].
+/// The length of this command as far as its bytes tell, at most [`MAX_COMMAND`].
 fn length(started: &[u8]) -> usize {
     match *started {
-        // For the clock (two dialects), lights and key: a count of what follows it.
+        // Commands for the clock (in two dialects), lights and key have a count of the bytes that follow it.
         [0x2b | 0x2c | 0x60 | 0x63] => 2,
         [0x2b | 0x2c | 0x60 | 0x63, count, ..] => 2 + usize::from(count),
         [first, ..] if first & 0x80 != 0 => BUS_COMMAND,
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_harm_a_board_cannot_be_said() {
+    fn commands_that_would_harm_a_board_cannot_be_expressed() {
         // Boot loader, EEPROM of draughts boards, identification text.
         for byte in [0x4e, 0x51, 0x53, 0x54, 0x47] {
             assert_eq!(Command::from_code(byte), None);
@@ -186,7 +186,7 @@ mod tests {
                 HostWord::Command(Command::Dump)
             ]
         );
-        // An unfinished clock command gives way to a bus command, and to time.
+        // A bus command ends an unfinished clock command, and so does a timeout.
         assert_eq!(
             heard(&[0x2b, 9, 3, 0x81, 8, 1, 0x0a]),
             [HostWord::Bus([0x81, 8, 1, 0x0a])]

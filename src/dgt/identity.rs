@@ -1,6 +1,6 @@
-//! What a board has said of itself.
+//! What a board has told of itself.
 
-/// What a board has said of itself.
+/// What a board has told of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     short_serial: Option<String>,
@@ -16,7 +16,7 @@ impl Identity {
         self.long_serial.as_deref().or(self.short_serial.as_deref())
     }
 
-    /// The board said one of its numbers.
+    /// Takes one of the board's serial numbers.
     pub(super) fn learn_serial(&mut self, serial: &str) {
         let slot = if serial.len() > 5 {
             &mut self.long_serial

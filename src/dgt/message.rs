@@ -1,12 +1,12 @@
-//! What a board says, one frame at a time.
+//! The messages of a board, one for each frame.
 
 use super::{
     ack::ClockAck,
     clock::{self, ClockReading},
 };
 
-/// The code of what stands on a square: 0 empty, 1..=6 white P R N B K Q, 7..=12 black, 13..=15
-/// the special pieces (draw, White wins, Black wins); 0x7f a board that does not tell.
+/// The code of a square: 0 empty, 1..=6 white P R N B K Q, 7..=12 black, 13..=15 the special pieces (draw,
+/// White wins, Black wins). A board that does not tell sends 0x7f.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct PieceCode(pub u8);
@@ -16,12 +16,12 @@ impl PieceCode {
     pub const EMPTY: Self = Self(0);
     /// The board does not tell (protocol section 5, boards that ask for a key first).
     pub const NOT_TOLD: Self = Self(0x7f);
-    /// Something stands there, and the board cannot know what. No frame says this: it is what boards
-    /// of another wire (`occ1`) tell.
+    /// A piece stands there, and the board cannot know which. No frame has this code; boards with another
+    /// wire (`occ1`) tell no more than this.
     pub const MAN: Self = Self(16);
 }
 
-/// What stands on each of a board's squares, in the board's own order.
+/// The codes of all squares of a board, in the board's own order.
 pub type Squares = [PieceCode; 64];
 
 /// One frame, decoded. Borrowed parts point into the decoder's buffer.
@@ -33,7 +33,7 @@ pub enum Message<'a> {
     Field {
         /// The board's own index, 0..=63.
         square: u8,
-        /// What stands there now.
+        /// The code of the square now.
         piece: PieceCode,
     },
     /// The times of the clock, its lever and whether it runs.
@@ -42,7 +42,7 @@ pub enum Message<'a> {
     NoClock,
     /// The clock answers a command or reports its buttons.
     ClockAck(ClockAck),
-    /// An all-zero clock frame: Bluetooth boards send it after a clock command. It says nothing.
+    /// A clock frame of zeros. Bluetooth boards send it after a clock command. It means nothing.
     NullClock,
     /// Firmware version, main and sub.
     Firmware(u8, u8),
@@ -56,9 +56,8 @@ pub enum Message<'a> {
     Battery(Battery),
     /// The event log: its raw records, oldest first.
     EventLog(&'a [u8]),
-    /// A frame that is understood by the wire but says nothing to the rooms above, or an unknown
-    /// one. A clock frame with impossible digits is among them; an identification text comes
-    /// without its payload.
+    /// A frame that means nothing to the rooms above, or an unknown one. A clock frame with impossible digits
+    /// is among them. An identification text comes without its payload.
     Other {
         /// The frame's id with bit 7 set.
         id: u8,
@@ -68,22 +67,23 @@ pub enum Message<'a> {
 }
 
 impl Message<'_> {
-    /// Changes may have been lost before this. No board says so: who speaks for one on a line that many share does.
+    /// Changes may have been lost before this message. No board sends it: the stand-in of a board on a shared
+    /// line does.
     pub const LOST: Message<'static> = Message::Other {
         id: id::LOST,
         payload: &[],
     };
-    /// The change of a square that comes next did so at least about a quarter of a second after the change before it: a board on a line
-    /// that many share knows that, and who speaks for it says so.
+    /// The next change of a square came at least about a quarter of a second after the one before. A board on
+    /// a shared line knows that, and its stand-in sends this message.
     pub const APART: Message<'static> = Message::Other {
         id: id::APART,
         payload: &[],
     };
 
-    /// What a clock frame says (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
+    /// The message of a clock frame (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
     #[inline]
     pub(super) fn of_clock(payload: &[u8; clock::PAYLOAD]) -> Option<Self> {
-        // An ack is told first: its other bytes carry anything, the status among them.
+        // The ack comes first, because its other bytes, the status among them, may have any value.
         if let Some(ack) = ClockAck::decode(payload) {
             return Some(Self::ClockAck(ack));
         }
@@ -108,9 +108,9 @@ pub struct Battery {
     pub on_minutes: Option<u16>,
     /// Minutes in standby.
     pub standby_minutes: Option<u32>,
-    /// It is being charged.
+    /// The battery is being charged.
     pub charging: bool,
-    /// It is being discharged.
+    /// The battery is being discharged.
     pub discharging: bool,
 }
 
@@ -130,7 +130,7 @@ pub(super) mod id {
     pub(in crate::dgt) const HARDWARE: u8 = 0x96;
     pub(in crate::dgt) const BATTERY: u8 = 0xa0;
     pub(in crate::dgt) const LONG_SERIAL: u8 = 0xa2;
-    /// Of no board, as the next.
+    /// No board sends this id, nor the next.
     pub(in crate::dgt) const APART: u8 = 0xfe;
     pub(in crate::dgt) const LOST: u8 = 0xff;
 }

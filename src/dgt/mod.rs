@@ -1,9 +1,10 @@
-//! The wire: frames, messages and commands of an electronic board and its clock, and the state
-//! machine that keeps a board talking. Knows no chess rules, no time source, no tokio.
+//! The wire: frames, messages and commands of an electronic board and its clock, and the state machine that
+//! keeps a board talking. This room knows no chess rules, no time source and no tokio.
 //!
-//! Board to host: [`Decoder`] turns bytes into [`Message`]s, [`Message::encode`] is its mirror for
-//! a simulated board. Host to board: [`Command::bytes`], mirrored by [`HostDecoder`]. [`Session`]
-//! decides what to say when. [`bus`] is another dialect with its own codec: ids mean other things there.
+//! From board to host, [`Decoder`] turns bytes into [`Message`]s, and [`Message::encode`] is its mirror for a
+//! simulated board. From host to board, [`Command::bytes`] makes bytes, and [`HostDecoder`] is its mirror.
+//! [`Session`] decides which command to send and when. [`bus`] is another dialect with its own codec, because
+//! ids mean other things there.
 
 pub mod ack;
 mod anonymous;

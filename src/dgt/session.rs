@@ -1,8 +1,8 @@
 //! The conversation with one board: greeting, keep-alive, regular dumps, watchdog.
 //!
-//! A state machine without I/O: tell it what happened, then drain [`Session::poll_transmit`] and
-//! [`Session::poll_wish`], then sleep until [`Session::poll_timeout`]. It never depends on its
-//! questions being asked or answered: a capture in which somebody else asked is as good.
+//! The session is a state machine without I/O: tell it what happened, then drain [`Session::poll_transmit`]
+//! and [`Session::poll_wish`], then sleep until [`Session::poll_timeout`]. It does not need answers to its
+//! own questions: a capture in which another program asked serves as well.
 
 mod greeting;
 
@@ -17,13 +17,14 @@ use super::{
 };
 use crate::time::Millis;
 
-/// What was in the line before the opening runs off (milliseconds, as all below).
+/// For this long after the link opens, the session lets old bytes of the line run off (milliseconds, as all
+/// below).
 const DRAIN: u64 = 300;
 /// Between two commands (protocol 1.2).
 const PACE: u64 = 100;
-/// Silence after which the board is asked for a sign of life.
+/// After this long without a message, the session asks the board for a sign of life.
 const KEEP_ALIVE: u64 = 2500;
-/// Time to answer it: 5 s of silence in all.
+/// Time to answer that question: 5 s of silence in all.
 const ANSWER: u64 = 2500;
 /// From the last change on the board to the dump that verifies it.
 const SETTLED: u64 = 1000;
@@ -31,17 +32,17 @@ const SETTLED: u64 = 1000;
 const QUIET_DUMP: u64 = 5000;
 /// From damage on the line to the dump that mends it.
 const MEND: u64 = 300;
-/// A running clock speaks every second; later than this the board has lost its mode.
+/// A running clock sends a frame every second. After this long without one, the board has lost its mode.
 const CLOCK_SILENCE: u64 = 3000;
 /// The event log takes 8.3 s at 9600 baud.
 const LOG_FETCH: u64 = 12_000;
 /// Bytes "nothing" in a row after which the board is greeted anew (protocol 1.4 rule 7).
 const NOTHINGS: u64 = 64;
 
-/// How far the conversation has come.
+/// The state of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionState {
-    /// No link.
+    /// There is no link.
     Down,
     /// The link is open, the board has not (or no longer) answered.
     Greeting,
@@ -49,7 +50,7 @@ pub enum SessionState {
     Up,
 }
 
-/// What the session wishes of whoever holds the link.
+/// What the session wants its caller to do with the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// The board does not answer: close the port and open it again.
@@ -62,7 +63,7 @@ enum Phase {
     Draining {
         until: Millis,
     },
-    /// Asks for the firmware until it is told.
+    /// The session asks for the firmware until the board answers.
     Greeting {
         next: Millis,
         tries: u32,
@@ -71,7 +72,7 @@ enum Phase {
     /// The rest of the handshake is in the queue.
     Opening,
     Up,
-    /// The event log fills the line: nothing is said.
+    /// The event log fills the line, and the session sends nothing.
     Fetching {
         until: Millis,
     },
@@ -82,39 +83,40 @@ enum Phase {
 pub struct Session {
     phase: Phase,
     identity: Identity,
-    /// Commands to come, each at most once.
+    /// Commands that wait, each at most once.
     queue: VecDeque<Command>,
-    /// The command to be sent now. Who does not take it before the next one loses it.
+    /// The command to send now. A caller that does not take it before the next one loses it.
     ready: Option<Command>,
     next_send: Millis,
     wish: Option<Wish>,
     log_wanted: bool,
 
     last_heard: Millis,
-    /// When the sign of life was asked for that has not come yet.
+    /// When the session asked for a sign of life that has not come yet.
     probed: Option<Millis>,
-    /// When a sign of life was last asked for before its time.
+    /// When the session last asked for a sign of life before it was due.
     sign_asked: Option<Millis>,
     dump_due: Millis,
     battery: BatteryWatch,
     last_clock: Millis,
-    /// When a running clock must have spoken.
+    /// When a running clock must have sent its next frame.
     clock_due: Option<Millis>,
-    /// The board as dumps and changes tell it; a dump that differs betrays lost changes.
+    /// The squares as dumps and changes tell them. A dump that differs shows lost changes.
     squares: Option<[PieceCode; 64]>,
     line: Stats,
-    /// `nothings` of the line when the last message came.
+    /// The count `nothings` of the line at the last message.
     nothings_before: u64,
-    /// The board was told to be quiet on this link, and has not shown yet what stands on it since.
+    /// The session told the board to be quiet on this link, and no dump has come since.
     hushed: bool,
-    /// It was silent for too long, and has not shown yet what stands on it since.
+    /// The board was silent for too long, and no dump has come since.
     silent: bool,
-    /// So often it was asked for its firmware and has not told it: a board that tells it each time was late, and none of what it
-    /// said is lost.
+    /// Number of questions for the firmware without an answer. If a board answers all of them, it was only
+    /// late, and none of its messages is lost.
     unanswered: u32,
-    /// It has told its serial number since it was greeted. What it was asked before that, it has answered or never will.
+    /// The board has told its serial number since the greeting. It has answered all earlier questions by
+    /// then, or never will.
     told_serial: bool,
-    /// What the last message showed comes after a time in which the board was quiet.
+    /// The last message came after a time in which the board was quiet.
     is_gap: bool,
 }
 
@@ -154,13 +156,13 @@ impl Session {
         }
     }
 
-    /// What the board has said of itself on this link.
+    /// What the board has told of itself on this link.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// How far the conversation has come.
+    /// The state of the conversation.
     #[must_use]
     pub fn state(&self) -> SessionState {
         match self.phase {
@@ -170,7 +172,7 @@ impl Session {
         }
     }
 
-    /// A link is open. It may lead to another board, in any mode, in mid-sentence.
+    /// A link is open. It may lead to another board, in any mode, and begin within a frame.
     pub fn link_up(&mut self, now: Millis) {
         *self = Self {
             phase: Phase::Draining { until: now + DRAIN },
@@ -182,7 +184,7 @@ impl Session {
         };
     }
 
-    /// The link is gone. What the board said of itself stays known until the next link.
+    /// The link is gone. What the board told of itself stays known until the next link.
     pub fn link_down(&mut self, _now: Millis) {
         *self = Self {
             identity: std::mem::take(&mut self.identity),
@@ -192,7 +194,7 @@ impl Session {
         };
     }
 
-    /// The board said something.
+    /// Takes a message of the board.
     pub fn heard(&mut self, now: Millis, message: &Message<'_>) {
         if self.phase == Phase::Down {
             return;
@@ -218,7 +220,7 @@ impl Session {
             }
             Message::Field { square, piece } => self.field_changed(now, *square, *piece),
             Message::Dump(squares) => {
-                // One that was asked for before is on its way still while the board is greeted.
+                // While the session greets the board, an earlier dump may still be on its way.
                 if matches!(self.phase, Phase::Opening | Phase::Up) {
                     self.is_gap = self.shows_gap();
                 }
@@ -242,7 +244,7 @@ impl Session {
         self.pump(now);
     }
 
-    /// A dump came: true where it is the first sight of the board after something that it may not have told.
+    /// True if the dump that came is the first after a time of which the board may not have told all.
     fn shows_gap(&mut self) -> bool {
         let all_came = self.unanswered == 0;
         let decided = all_came || self.told_serial || self.phase == Phase::Up;
@@ -253,13 +255,13 @@ impl Session {
         std::mem::take(&mut self.hushed) || !all_came
     }
 
-    /// True once when the last message was the first sight of the board after it was told to be quiet, or was without power: what
-    /// happened meanwhile was said by nobody.
+    /// True, once, if the last message was the first dump after the session told the board to be quiet, or
+    /// after the board was without power. Nobody has told what happened meanwhile.
     pub fn take_gap(&mut self) -> bool {
         std::mem::take(&mut self.is_gap)
     }
 
-    /// Tells what the decoder has counted so far, after each read: damage may have cost messages.
+    /// Takes the counts of the decoder after each read, because damage may have cost messages.
     pub fn check_line(&mut self, now: Millis, line: Stats) {
         let damaged = line.damage() > self.line.damage();
         self.line = line;
@@ -276,7 +278,7 @@ impl Session {
 
     /// Asks for the whole board at the next opportunity.
     pub fn request_dump(&mut self, now: Millis) {
-        // Before the handshake is through, it asks by itself.
+        // Until the handshake is complete, the session asks by itself.
         if matches!(self.phase, Phase::Up) {
             self.dump_due = now;
             self.handle_timeout(now);
@@ -285,7 +287,7 @@ impl Session {
         }
     }
 
-    /// Asks for a sign of life at once, unless one was asked for since the board was last heard.
+    /// Asks for a sign of life at once, unless the session has asked for one since the last message.
     pub fn request_sign(&mut self, now: Millis) {
         if self.phase == Phase::Up
             && self.probed.is_none()
@@ -297,8 +299,8 @@ impl Session {
         }
     }
 
-    /// Asks for the event log, once the board answers. It blocks a line of 9600 baud for 8.3 s;
-    /// until it has come nothing else is said. Forgotten when the link goes.
+    /// Asks for the event log, once the board answers. The log blocks a line of 9600 baud for 8.3 s, and the
+    /// session sends nothing else until it has come. The session forgets the request when the link goes.
     pub fn request_event_log(&mut self, now: Millis) {
         match self.phase {
             Phase::Opening | Phase::Up => self.ask_for_log(),
@@ -346,12 +348,12 @@ impl Session {
         self.ready.take()
     }
 
-    /// What to do with the link.
+    /// What the caller should do with the link.
     pub fn poll_wish(&mut self) -> Option<Wish> {
         self.wish.take()
     }
 
-    /// The deadlines of a board that answers.
+    /// Looks at the deadlines of a board that answers.
     fn watch(&mut self, now: Millis) {
         if now >= self.life_due() {
             if self.probed.is_some() {
@@ -384,7 +386,7 @@ impl Session {
         }
     }
 
-    /// A board that was without power is back in a mode that reports nothing.
+    /// Sets the mode again: a board that was without power is back in a mode that reports nothing.
     fn enter_mode(&mut self) {
         self.ask(Command::UpdateNice);
         self.ask(Command::Clock);
@@ -414,8 +416,8 @@ impl Session {
         }
     }
 
-    /// A log is held against what stands there: what changed between the last dump and the mode, or was lost on the line,
-    /// is to be known before it.
+    /// Asks for a dump and then for the log. The watcher compares the log with the position, so it has to
+    /// know before what changed between the last dump and the mode, or was lost on the line.
     fn ask_for_log(&mut self) {
         if !self.queue.contains(&Command::EventLog) {
             if self.queue.back() != Some(&Command::Dump) {

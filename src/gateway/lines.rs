@@ -1,4 +1,4 @@
-//! The lines that boards share: a task for each holds its port and lets the boards speak.
+//! The lines that boards share. A task for each line holds its port and runs its hub.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,37 +31,38 @@ use crate::{
     },
 };
 
-/// First and longest delay between attempts to open the port, and when it counts as good.
+/// First and longest delay between attempts to open the port, and the time after which an open port counts as
+/// stable.
 const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
 
-/// How a line does, as `health` tells it.
+/// Figures on the state of a line, for `health`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct LineHealth {
     /// Its port.
     port: String,
-    /// Boards of the configuration on it.
+    /// Number of configured boards on it.
     boards: usize,
-    /// Those that answer.
+    /// Number of these boards that answer.
     answering: usize,
-    /// Milliseconds of the last round in which each of them was asked.
+    /// Milliseconds of the last round, in which the master asked each board.
     cycle_ms: u64,
-    /// The longest time that a board was not asked in the last half minute.
+    /// The longest time, in the last half minute, between two visits of one board.
     longest_ms: u64,
-    /// Questions without an answer since the start.
+    /// Number of questions without an answer since the start.
     silent: u64,
-    /// Answers that came damaged since the start.
+    /// Number of answers that came damaged since the start.
     damaged: u64,
-    /// Whole boards that showed changes which were never told.
+    /// Number of dumps that showed changes which the board had never told.
     lost: u64,
-    /// Answers that nobody of us asked for: another program is on the line, or two boards have one address.
+    /// Number of answers that nobody here asked for: of another program, or of two boards with one address.
     unasked: u64,
-    /// Addresses at which more answers, or others, than one board gives.
+    /// Addresses from which more or other answers come than one board gives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     garbled: Vec<u16>,
-    /// Addresses of boards that answer and are not configured, where the configuration has them looked for.
+    /// Addresses of boards that answer and are not configured, if the configuration says to search for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unlisted: Vec<u16>,
-    /// Another program asks its boards, too, or did a moment ago.
+    /// Another program asks boards of this line, or did so within the last minute.
     #[serde(skip)]
     is_shared: bool,
 }
@@ -91,14 +92,15 @@ impl LineHealth {
 #[derive(Clone, Debug)]
 pub(super) struct LinePlan {
     port: LinkSource,
-    /// Address, serial number and name of each board, by address: what its boards are called changes nothing at a line.
+    /// Address, serial number and name of each board, sorted by address, so that the order in the
+    /// configuration makes no difference.
     boards: Vec<(Address, String, String)>,
-    /// Boards are looked for that are not among them.
+    /// The line searches for boards that are not configured.
     is_searched: bool,
 }
 
 impl LinePlan {
-    /// Whether a line that is open by the one is as the other wants it.
+    /// True if a line that was opened by this plan need not be opened anew for `other`.
     fn is(&self, other: &Self) -> bool {
         self.boards == other.boards && self.is_searched == other.is_searched
     }
@@ -107,7 +109,8 @@ impl LinePlan {
 /// The lines' parts of the configuration, by their ports.
 pub(super) type LinePlans = BTreeMap<String, LinePlan>;
 
-/// The lines that some of `sources` share, by their ports. On those at the ports `searched` boards are looked for that are not among them.
+/// The lines that some of `sources` share, by their ports. Lines at the ports `searched` search for further
+/// boards.
 pub(super) fn plans<'a>(sources: impl Iterator<Item = &'a LinkSource>, searched: &[String]) -> LinePlans {
     let mut lines = BTreeMap::new();
     for source in sources {
@@ -139,11 +142,11 @@ pub(super) fn line_of(source: &LinkSource) -> Option<String> {
 #[derive(Debug)]
 struct Line {
     plan: LinePlan,
-    /// By the names of the boards.
+    /// The places, by the names of the boards.
     places: BTreeMap<String, LinePlace>,
     figures: watch::Receiver<Figures>,
     stop: CancellationToken,
-    /// Ends when the port is free again.
+    /// Closes when the port is free again.
     held: oneshot::Receiver<()>,
 }
 
@@ -158,7 +161,7 @@ pub(super) struct LineTasks {
 }
 
 impl LineTasks {
-    /// Starts them; they end at `stop`.
+    /// Starts the lines of `plans`. They end at `stop`.
     pub(super) fn start(
         plans: LinePlans,
         ports: &Ports,
@@ -200,12 +203,12 @@ impl LineTasks {
         self.lines.insert(port, line);
     }
 
-    /// Whether the line at `port` is there.
+    /// True if there is a line at `port`.
     pub(super) fn has(&self, port: &str) -> bool {
         self.lines.contains_key(port)
     }
 
-    /// The ports of the lines that are not as `next` wants them, or not there.
+    /// The ports of the lines that `next` has otherwise, or that exist only now or only in `next`.
     pub(super) fn changed(&self, next: &LinePlans) -> BTreeSet<String> {
         let is_same = |port: &String| {
             let (Some(line), Some(plan)) = (self.lines.get(port), next.get(port)) else {
@@ -217,14 +220,15 @@ impl LineTasks {
         ports.filter(|port| !is_same(port)).cloned().collect()
     }
 
-    /// Goes on with `next`: what has [`Self::changed`] ends, and begins anew when its port is free.
+    /// Goes on with `next`. Ends the lines that have [`Self::changed`], and begins them anew when their ports
+    /// are free.
     pub(super) async fn change(&mut self, mut next: LinePlans) {
         let changed = self.changed(&next);
-        // All ports are free before any is opened: one may have got another name.
+        // All ports must be free before any is opened, for a port may have got another name.
         for port in &changed {
             if let Some(line) = self.lines.remove(port) {
                 line.stop.cancel();
-                // It says nothing, and closes when its task lets go of the port.
+                // Nothing is sent; the channel closes when the task lets go of the port.
                 let _ = line.held.await;
                 self.heartbeat.forget(&task_name(port));
             }
@@ -247,18 +251,18 @@ impl LineTasks {
         }
     }
 
-    /// How they do.
+    /// The figures of all lines.
     pub(super) fn figures(&self) -> Vec<LineHealth> {
         let told = |(port, line): (&String, &Line)| LineHealth::new(port, &line.figures.borrow());
         self.lines.iter().map(told).collect()
     }
 
-    /// What somebody has to see to.
+    /// The notices of all lines.
     pub(super) fn notices(&self) -> Vec<Notice> {
         notices(&self.figures())
     }
 
-    /// Why the next has ended that was not told to.
+    /// Waits until a task fails, and returns why; none when all have ended as they were told.
     pub(super) async fn failed(&mut self) -> Option<JoinError> {
         loop {
             if let Err(error) = self.tasks.join_next().await? {
@@ -267,13 +271,14 @@ impl LineTasks {
         }
     }
 
-    /// All have ended, as they were told.
+    /// Waits until all have ended, as they were told.
     pub(super) async fn ended(&mut self) {
         while self.tasks.join_next().await.is_some() {}
     }
 }
 
-/// What somebody has to see to at these lines: addresses of more than one board, boards that nobody has named, other programs.
+/// The notices about these lines: addresses of more than one board, boards that are not configured, other
+/// programs.
 fn notices(lines: &[LineHealth]) -> Vec<Notice> {
     let doubled = |port: &str, address: &u16| {
         let message = format!(
@@ -315,7 +320,7 @@ fn task_name(port: &str) -> String {
     format!("line {port}")
 }
 
-/// Opens the port again and again, and lets the boards speak while it is open.
+/// Opens the port again and again, and runs the hub while it is open.
 async fn hold(port: LinkSource, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
     let (first, longest, stable) = BACKOFF_MS;
     let mut backoff = Backoff::new(first, longest, stable);
@@ -339,7 +344,7 @@ async fn hold(port: LinkSource, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
                 tracing::warn!(code = "line_lost", "line {line}: lost: {reason}");
             }
             Err(trouble) => {
-                // One line for each trouble, none for each attempt.
+                // Logs each kind of trouble once, and not each attempt.
                 if said.replace(trouble.code()) != Some(trouble.code()) {
                     tracing::warn!(code = trouble.code(), "line {line}: {trouble}");
                 }
@@ -355,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_has_to_see_to_is_told() {
+    fn a_line_with_troubles_has_notices() {
         let figure = |address, is_garbled| Figure {
             address,
             is_here: true,
@@ -386,13 +391,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_whose_boards_are_others_begins_anew_and_no_other_one() {
+    async fn only_a_line_whose_boards_changed_begins_anew() {
         let heartbeat = Heartbeat::new(super::super::clock::Timebase::start());
         let stop = CancellationToken::new();
         let (a, b, c) = ("/nowhere/a", "/nowhere/b", "/nowhere/c");
         let present = plans(on(&[(a, &["01025", "01027"]), (b, &["01026"])]).iter(), &[]);
         let mut lines = LineTasks::start(present, &Ports::default(), &heartbeat, &stop);
-        // The order in which boards are configured is nothing to a line.
+        // The order in which boards are configured makes no difference.
         let same = plans(on(&[(b, &["01026"]), (a, &["01027", "01025"])]).iter(), &[]);
         assert!(lines.changed(&same).is_empty());
         let searched = plans(
@@ -413,6 +418,6 @@ mod tests {
         let ports: Vec<_> = lines.figures().into_iter().map(|line| line.port).collect();
         assert_eq!(ports, [a, c]);
         stop.cancel();
-        assert!(lines.failed().await.is_none(), "none ended that was not told to");
+        assert!(lines.failed().await.is_none(), "a task failed");
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays: what may stand on a board before a game, and which kind of game begins from it.
+//! Arrays: placements from which a game may begin, and the kind of game that begins from each.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::{
     time::Millis,
 };
 
-/// What kind of array a game began from.
+/// The kind of array from which a game begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Array {
-    /// As in 2.3, or with squares that are not read.
+    /// The initial position of 2.3, perhaps with squares that are not read.
     Standard,
     /// A Chess960 array.
     Chess960,
@@ -20,7 +20,7 @@ pub(super) enum Array {
     Wrong(Bitboard),
 }
 
-/// What kind of array `placement` is.
+/// The kind of array that `placement` is.
 pub(super) fn kind_of(placement: &Placement) -> Array {
     let differing = placement.differing(&Placement::ARRAY);
     let wrong: Bitboard = differing
@@ -36,17 +36,18 @@ pub(super) fn kind_of(placement: &Placement) -> Array {
     }
 }
 
-/// What is felt on the board, named as if a game began.
+/// `seen`, with the pieces of the initial position wherever the board feels a piece.
 pub(super) fn array_named(seen: &Placement) -> Placement {
     seen.named_by(&Placement::ARRAY)
 }
 
-/// Pieces that a full array has more.
+/// Number of pieces that are missing from a full array.
 fn missing(placement: &Placement) -> usize {
     32usize.saturating_sub(placement.occupied().count())
 }
 
-/// `placement` with pieces that are not read at home put where the other side's array has them.
+/// `placement`, with pieces added that are missing on a player's first two ranks and stand on the same file
+/// of the opponent's.
 fn mirrored(placement: &Placement) -> Placement {
     let mut full = placement.clone();
     for file in 0..8 {
@@ -61,8 +62,9 @@ fn mirrored(placement: &Placement) -> Placement {
     full
 }
 
-/// Nothing stands between the armies, both back ranks are the same, the king between the rooks, the bishops on two colours (II.3 of
-/// the Guidelines on Chess960).
+/// True for an array of Chess960: all pieces stand on the players' first two ranks, both first ranks are the
+/// same, the king is between the rooks, and the bishops stand on both colours (II.3 of the Guidelines on
+/// Chess960).
 fn is_chess960(placement: &Placement) -> bool {
     let rank = |r: u32| -> Vec<u8> { (0..8).map(|f| placement.at(Square::new(r * 8 + f)).0).collect() };
     let (white, black) = (rank(0), rank(7));
@@ -88,8 +90,8 @@ fn is_chess960(placement: &Placement) -> bool {
         && queens == 1
 }
 
-/// By what rule one castles in a game that goes on from `placement`: as in Chess960 where kings and rooks of both players
-/// stand as its arrays have them, and not as the standard one.
+/// The rule of castling in a game in progress at `placement`. It is that of Chess960 if kings and rooks of
+/// both players stand as in one of its arrays, and not as in the standard one.
 pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
     let files = |color: Color| {
         let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
@@ -100,7 +102,7 @@ pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
         (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
     };
     match files(Color::White) {
-        // Rooks in the corners are rather those of a standard game whose kings have moved.
+        // Rooks in the corners more likely belong to a standard game in which the kings have moved.
         Some([File::A, _, File::H]) | None => CastlingMode::Standard,
         white if white == files(Color::Black) => CastlingMode::Chess960,
         _ => CastlingMode::Standard,
@@ -116,7 +118,8 @@ pub(super) fn stand_of(placement: &Placement) -> Stand {
     }
 }
 
-/// True when 32 pieces stand as at a beginning: all pawns at home and nothing between the armies.
+/// True when 32 pieces stand as at the beginning of a game: all pawns on their squares, and no piece in the
+/// middle.
 pub(super) fn is_full_array(placement: &Placement) -> bool {
     let pawns = |color: Color| placement.squares_of(Code::from(color.pawn()));
     let home = |rank| Bitboard::from_rank(rank);
@@ -126,26 +129,26 @@ pub(super) fn is_full_array(placement: &Placement) -> bool {
         && (placement.occupied() & !(home(Rank::First) | home(Rank::Eighth))).count() == 16
 }
 
-/// True when a game begins from here as it should.
+/// True when this is a right initial position, of standard chess or of Chess960.
 pub(super) fn is_proper_array(placement: &Placement) -> bool {
     is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
 }
 
-/// True when `placement` could be a position of a game: one king each.
+/// True when `placement` could be a position of a game: each player has one king.
 pub(super) fn is_playable(placement: &Placement) -> bool {
     let kings = |color: Color| placement.squares_of(Code::from(color.king())).count();
     kings(Color::White) == 1 && kings(Color::Black) == 1
 }
 
-/// How good an array is: a proper one before a wrong one, more pieces before fewer. More than 32 pieces
-/// are a misreading.
+/// A key by which arrays compare; the greater one is the better. A right array is better than a wrong one,
+/// and more pieces are better than fewer. More than 32 pieces are a misreading.
 pub(in crate::watcher) fn rank(placement: &Placement) -> (bool, usize) {
-    let men = placement.occupied().count();
+    let pieces = placement.occupied().count();
     let proper = !matches!(kind_of(placement), Array::Wrong(_));
-    if men > 32 { (false, 0) } else { (proper, men) }
+    if pieces > 32 { (false, 0) } else { (proper, pieces) }
 }
 
-/// True when a few half-moves from the standard array explain all that is seen.
+/// True when a few half-moves from the standard array explain all readings.
 pub(super) fn is_after_first_moves(sensed: &Sensed, now: Millis) -> bool {
     let lines = Lines::new(Arc::new(Stand::initial()), sensed, now);
     let best = lines.best();
@@ -212,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_man_between_the_armies_is_no_array_of_chess960() {
+    fn a_placement_with_a_piece_in_the_middle_is_no_array_of_chess960() {
         let moved = array("rnbqkbnr/pppppppp/8/8/6P1/8/PPPPPP1P/RNBQKBNR");
         assert!(matches!(kind_of(&moved), Array::Wrong(_)) && after_first_moves(&moved));
         let spare = array("rnbqkbnr/pppppppp/3K4/8/8/8/PPPPPPPP/RNBQKBNR");
@@ -221,11 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_from_the_array_is_a_game_from_where_it_stands() {
+    fn only_half_moves_that_can_be_followed_count_as_after_the_first_moves() {
         let answered = array("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR");
         assert!(after_first_moves(&answered));
         let taken = array("rnbqkbnr/ppp1pppp/8/3P4/8/8/PPPP1PPP/RNBQKBNR");
-        assert!(!after_first_moves(&taken), "nobody saw the pawn on e4");
+        assert!(
+            !after_first_moves(&taken),
+            "the board never read the pawn on e4 that was taken"
+        );
     }
 
     fn after_first_moves(placement: &Placement) -> bool {

@@ -1,14 +1,14 @@
-//! Whether what stands on the board may be taken for a position.
+//! Whether the readings of the board are a position.
 
 use super::not_now::NotNow;
 use crate::{board::Sensed, time::Millis};
 
-/// The board is taken as it stands when no square has changed for so long.
+/// The readings are a position when no square has changed for this long.
 const STILL_MS: u64 = 1000;
-/// A piece that was lifted is in a hand for so long; then it was taken off the board.
+/// For this long after a piece was lifted, a hand holds it. After that, it was taken off the board.
 const IN_HAND_MS: u64 = 10_000;
 
-/// Refuses while a piece is in a hand or pieces are moving.
+/// Refuses a command while a hand holds a piece or pieces are moving.
 pub(super) fn at_rest(sensed: &Sensed, now: Millis) -> Result<(), NotNow> {
     let recently = |ms| Millis(now.0.saturating_sub(ms));
     if let Some(square) = sensed.lifted_since(recently(IN_HAND_MS)) {

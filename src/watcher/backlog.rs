@@ -1,31 +1,32 @@
-//! What happened while a board told its log comes after it, all at once: the line was taken for seconds. The order
-//! is right, the times are not; without times nobody can tell whose hand did what. So time is given back: the
-//! core's goes on between two such messages, and is ahead of the line's from then on.
+//! A log takes the line for seconds, so the messages that wait for it come after it, all at once. Their order
+//! is right, but their times are not, and without times nobody can tell whose hand did what. So the watcher
+//! gives them times: the core's time goes on between two such messages, and is ahead of the line's time from
+//! then on.
 
 use crate::{dgt::Message, time::Millis};
 
-/// Between two changes of squares: they may have come in one scan, in the wrong order.
+/// Time between two changes of squares. The board may have read them in one scan, in the wrong order.
 const FIELD_MS: u64 = 200;
-/// Before a reading of the clock, which comes with each second and each press.
+/// Time before a frame of the clock, which comes with each second and each press.
 const CLOCK_MS: u64 = 150;
-/// When the line was silent for this long, what comes then is new.
+/// After the line was silent for this long, a message is new.
 const SILENT_MS: u64 = 150;
-/// No more time than this passed while a log was told.
+/// A log takes no more time than this.
 const MOST_MS: u64 = 12_000;
 
-/// Times of what had to wait for the line.
+/// The times of messages that had to wait for a log.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
-    /// When the last message came that had to wait, by the line's time.
+    /// When the last waiting message came, in the line's time.
     last: Option<Millis>,
-    /// How many milliseconds may still be given back.
+    /// How many milliseconds may still be given to messages.
     left: u64,
     /// By how many milliseconds the core's time is ahead of the line's.
     ahead: u64,
 }
 
 impl Backlog {
-    /// How many milliseconds pass, by the core's time, before `message`.
+    /// How many milliseconds pass in the core's time before `message`.
     pub(super) fn heard(&mut self, now: Millis, message: &Message<'_>) -> u64 {
         if matches!(message, Message::EventLog(_)) {
             self.last = Some(now);
@@ -46,17 +47,17 @@ impl Backlog {
         waited
     }
 
-    /// The link is another one.
+    /// The link is a new one.
     pub(super) fn end(&mut self) {
         self.last = None;
     }
 
-    /// The core's time `now` by the line's.
+    /// The line's time at the core's time `now`.
     pub(super) fn on_line(&self, now: Millis) -> Millis {
         now - self.ahead
     }
 
-    /// The line's time `now` by the core's.
+    /// The core's time at the line's time `now`.
     pub(super) fn in_core(&self, now: Millis) -> Millis {
         now + self.ahead
     }

@@ -1,4 +1,4 @@
-//! The clock of a board as the game knows it: whose side is whose, whose time runs.
+//! The clock of a board in the players' terms: which side belongs to whom, and whose time runs.
 
 use shakmaty::Color;
 
@@ -10,20 +10,21 @@ use crate::{
     time::Millis,
 };
 
-/// What presses that do not fit come to before the sides of the clock are exchanged.
+/// The watcher exchanges the sides of the clock when presses that do not fit add up to this.
 const EXCHANGED: u32 = 9;
 
-/// How a press fits who moved last.
+/// How well a press fits the player who moved last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Good,
-    /// The opponent moved last; he may have been quicker than the press.
+    /// The opponent moved last, but may have replied before the press.
     Doubtful,
     Bad,
 }
 
 impl Fit {
-    /// How a press of `side` at `at` fits `line`, if that has a half-move that is not pressed and nothing else is seen.
+    /// How well a press of `side` at `at` fits `line`; none unless the last half-move of `line` waits for its
+    /// press and nothing differs from `line`.
     pub(super) fn of(line: &Line, side: Color, at: Millis) -> Option<Self> {
         let last = line.plies.last()?;
         let whole = last.pressed.is_none() && line.differing().is_empty();
@@ -38,44 +39,44 @@ impl Fit {
     }
 }
 
-/// The clock with its mapping of sides to players.
+/// The clock, with its sides assigned to players.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     watch: LeverWatch,
-    /// A clock is attached; none before anything was heard of it.
+    /// Whether a clock is attached; none before the board has told.
     pub(super) attached: Option<bool>,
     white: Option<ClockSide>,
     fixed: bool,
-    /// When it was last stopped, while it is.
+    /// Since when the clock has been stopped, while it is.
     pub(super) stopped_at: Option<Millis>,
     /// When it was last started.
     pub(super) started_at: Millis,
-    /// What presses that did not fit the side that moved come to, in a row.
+    /// What the presses in a row that did not fit add up to.
     misfits: u32,
-    /// What the last press of each side gave it, in milliseconds: left, right.
+    /// The increment that the last press of each side gave, in milliseconds: left, right.
     gains: [u64; 2],
     /// The last presses, unless some may have been missed.
     presses: Option<Presses>,
-    /// When the last press was told of.
+    /// The time that the last press got.
     pressed_at: Millis,
 }
 
-/// The last presses of both sides by what the clock showed of the side that was pressed.
+/// The last presses of both sides, by the times that the clock showed for the pressed side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Presses {
     /// The side that was pressed last.
     pub(super) last: ClockSide,
-    /// Of each side, left first: the seconds that it showed last before its press, and those that it showed after it,
-    /// at rest. The board logs one of the two.
+    /// For each side, the left one first: the seconds that it showed last before its press, and those that it
+    /// showed after it, while it stood. The board logs one of the two.
     pub(super) times: [Option<(u32, u32)>; 2],
 }
 
 impl Presses {
-    /// True when these may be the presses after which `last` is the last one in a board's log, and each side stopped at
-    /// so many seconds.
+    /// True when a board's log may end with these presses: `last` is the side that was pressed last, and
+    /// `stopped` has the seconds at which each side stopped.
     pub(super) fn may_be(&self, last: ClockSide, stopped: [Option<u32>; 2]) -> bool {
         let is_it = |(before, after): (u32, u32), seconds: u32| {
-            // It may have run on for a second after it was shown running.
+            // The side may have run on for a second after the last frame.
             seconds == after || seconds == before || seconds + 1 == before
         };
         let mut sides = self.times.iter().zip(stopped);
@@ -86,13 +87,13 @@ impl Presses {
             })
     }
 
-    /// True when the same time runs as then, and both have been pressed since.
+    /// True when the same time runs as after these presses, and both sides were pressed since.
     fn are_past(&self, reading: &ClockReading) -> bool {
         let same_runs = reading.counting() == Some(self.last.other());
         let was = |side: ClockSide| self.times[side as usize].map(|(_, after)| after);
         let shown = |side| reading.time(side).seconds;
         let (rests, runs) = (self.last, self.last.other());
-        // What is at rest stays as it is, what runs grows less.
+        // A time that stands stays as it is; a time that runs decreases.
         same_runs && (was(rests) != Some(shown(rests)) || was(runs).is_some_and(|was| shown(runs) > was))
     }
 }
@@ -158,7 +159,7 @@ impl Clock {
         self.stopped_at = None;
     }
 
-    /// Frames may have been missed: the next one is taken as it is.
+    /// Frames may have been missed, so the next one is not compared with the last.
     pub(super) fn gap(&mut self) {
         self.watch.forget();
         self.presses = None;
@@ -187,7 +188,7 @@ impl Clock {
                 ClockEvent::Stopped
             }
             ClockSignal::Pressed(lever) => {
-                // Presses are known by their times, also those that come in one instant.
+                // Presses are told apart by their times, even those of one instant.
                 self.pressed_at = at.max(self.pressed_at + 1);
                 return Some((self.pressed_at, ClockEvent::Pressed(self.player(lever.pressed()))));
             }
@@ -199,7 +200,7 @@ impl Clock {
         self.watch.reading().filter(|_| self.attached == Some(true))
     }
 
-    /// There may be a clock, and it has said nothing since the board was last read.
+    /// True when there may be a clock that has sent no frame since the board was last read.
     pub(super) fn is_silent(&self) -> bool {
         self.attached != Some(false) && self.watch.reading().is_none()
     }
@@ -234,7 +235,7 @@ impl Clock {
         self.white
     }
 
-    /// White's side was found, unless it is configured.
+    /// Sets White's side, unless it is configured.
     pub(super) fn found(&mut self, white: ClockSide) {
         if !self.fixed {
             self.white = Some(white);
@@ -242,9 +243,9 @@ impl Clock {
         }
     }
 
-    /// Holds a press against who moved: after three that do not fit in a row the sides are exchanged. One that may be
-    /// for a half-move that was answered early counts a third.
-    /// Returns true when that happened.
+    /// Notes how well a press fits the player who moved, and exchanges the sides of the clock after three
+    /// presses in a row that do not. A press for a half-move with an early reply counts a third. Returns true
+    /// when it exchanged the sides.
     pub(super) fn fits(&mut self, fit: Fit) -> bool {
         self.misfits = match fit {
             Fit::Good => 0,
@@ -273,12 +274,12 @@ impl Clock {
             .map(|side| self.player(side))
     }
 
-    /// What the last press of `player` gave him, in milliseconds.
+    /// The increment that the last press of `player` gave, in milliseconds.
     pub(super) fn gained(&self, player: Color) -> u64 {
         self.gains[self.side_of(player) as usize]
     }
 
-    /// The side of `player`; before White's is known it is taken for the left one.
+    /// The side of `player`. Before White's side is known, it is taken to be the left one.
     pub(super) fn side_of(&self, player: Color) -> ClockSide {
         let white = self.white.unwrap_or(ClockSide::Left);
         player.fold_wb(white, white.other())

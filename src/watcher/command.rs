@@ -9,18 +9,18 @@ use crate::{
     laws::{FirstFlag, IrregularityKind, Observed, Penalty, RaisedBy, ResponseTo, Side},
 };
 
-/// A command: the last level of the topic is the verb, the payload its fields.
+/// A command. The last level of the topic is the verb, and the payload has its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verb", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// A new game starts from what stands on the board.
+    /// Start a new game from the position on the board.
     NewGame,
-    /// The game's position is this one.
+    /// Set the position of the game.
     SetPosition {
         /// FEN.
         fen: String,
     },
-    /// The game ended.
+    /// Give the game a result.
     Result {
         /// `1-0`, `0-1`, `1/2-1/2`, `*`; `+/-`, `-/+`, `-/-` for forfeits; `0-0` where both lost.
         result: GameResult,
@@ -31,7 +31,7 @@ pub enum Command {
         #[serde(default)]
         game: Option<u32>,
     },
-    /// The result is taken back: the game goes on, or is without a result.
+    /// Take the result back: the game goes on, or is without a result.
     Resume {
         /// Why, in the arbiter's words.
         #[serde(default)]
@@ -40,26 +40,26 @@ pub enum Command {
         #[serde(default)]
         game: Option<u32>,
     },
-    /// Half-moves are put right: some are taken out, others put in, and those after them follow as they were.
+    /// Put half-moves right: take some out, put others in. Those after them stay as they were.
     Correct(Correct),
-    /// The irregularity was none: it does not count.
+    /// Dismiss an irregularity: it was none, and does not count.
     Dismiss {
         /// Id of the event.
         irregularity: String,
     },
-    /// The position stands as it is on the board.
+    /// Let the position on the board stand.
     Accept {
         /// Id of the event.
         irregularity: String,
     },
-    /// What only a person can see.
+    /// Report an irregularity that only a person can see.
     Report(Report),
-    /// What was said of the end of an irregularity is taken back.
+    /// Take back the end of an irregularity.
     Reopen {
         /// Id of the event.
         irregularity: String,
     },
-    /// What was done about an irregularity.
+    /// Note what was done about an irregularity.
     Note {
         /// Id of the event.
         irregularity: String,
@@ -70,21 +70,21 @@ pub enum Command {
         #[serde(default)]
         note: Option<Note>,
     },
-    /// Who took an irregularity up.
+    /// Say who raised an irregularity.
     RaisedBy {
         /// Id of the event.
         irregularity: String,
-        /// Who.
+        /// Who raised it.
         by: RaisedBy,
     },
     /// Read the board anew.
     Resync,
-    /// Moves after `to_ply` no longer count.
+    /// Take back the half-moves after `to_ply`.
     Retract {
-        /// Plies that remain.
+        /// Number of half-moves that remain.
         to_ply: u32,
     },
-    /// What a pawn became, on a board that cannot tell.
+    /// Say what a pawn became, on a board that cannot tell.
     Promotion {
         /// The piece.
         piece: PromotionPiece,
@@ -101,18 +101,18 @@ pub struct Correct {
     /// Number of the game on this board; the present one when it is left out.
     #[serde(default)]
     pub game: Option<u32>,
-    /// The first half-move that is concerned, from 1. One more than the game has: the end of the game.
+    /// The first half-move to change, from 1. One more than the game has means the end of the game.
     pub ply: u32,
-    /// How many are taken out from there on.
+    /// How many half-moves are taken out from there on.
     #[serde(default)]
     pub delete: u32,
-    /// What is put in there, as UCI or SAN.
+    /// The half-moves that are put in there, as UCI or SAN.
     #[serde(default)]
     pub insert: Vec<String>,
-    /// A half-move that is put in may be illegal (as UCI): it stands.
+    /// A half-move that is put in may be illegal, if it is given as UCI. It stands.
     #[serde(default)]
     pub illegal: bool,
-    /// Those after them that do not follow any more are taken out, too, with all after them.
+    /// If a later half-move cannot follow any more, it is taken out with all after it.
     #[serde(default)]
     pub drop_rest: bool,
 }
@@ -123,7 +123,7 @@ pub struct Correct {
 #[schemars(extend("maxLength" = MOST_WORDS))]
 pub struct Note(String);
 
-/// Characters of a person's words.
+/// Most characters of a person's words.
 pub const MOST_WORDS: usize = 500;
 
 impl Note {
@@ -152,19 +152,19 @@ impl From<Note> for String {
     }
 }
 
-/// What a person reports: the irregularity, and what of it no sensor can tell.
+/// What a person reports: the irregularity, and the facts that no sensor can tell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
     /// What happened.
     pub kind: IrregularityKind,
-    /// Who did it; for a claim the claimant. Left out: whoever it must have been, if that is clear.
+    /// The offender, or the claimant of a draw. If it is left out, the half-move decides.
     #[serde(default)]
     pub offender: Option<Side>,
     /// Further irregularities in the very same act.
     #[serde(default)]
     pub concurrent: Vec<IrregularityKind>,
-    /// Whether a draw claim is right. Left out: as the record has it.
+    /// Whether a draw claim is right. If it is left out, the record decides.
     #[serde(default)]
     pub claim_correct: Option<bool>,
     /// For touch-move: the opponent has touched a piece meaning to move it (4.8).
@@ -173,31 +173,31 @@ pub struct Report {
     /// Both players agree to correct it.
     #[serde(default)]
     pub players_agree: bool,
-    /// What a press without a move answered.
+    /// For a press without a move: what it answered.
     #[serde(default)]
     pub response_to: Option<ResponseTo>,
-    /// Whose flag fell first, where both are down.
+    /// The side whose flag fell first, where both flags are down.
     #[serde(default)]
     pub first_flag: FirstFlag,
-    /// The impossible position that was come upon.
+    /// For an illegal position that was observed: what was observed.
     #[serde(default)]
     pub observed: Option<Observed>,
-    /// Since it was come upon a move has been completed.
+    /// A move has been completed since that was observed.
     #[serde(default)]
     pub next_move_completed: bool,
-    /// And the position is still impossible.
+    /// The position is still illegal after that move.
     #[serde(default)]
     pub illegal_position_persists: bool,
-    /// The half-move that it concerns, from 1; 0 before the first. Left out: the one that it must have been.
+    /// The half-move that it concerns, from 1; 0 before the first. If it is left out, the kind decides.
     #[serde(default)]
     pub ply: Option<u32>,
-    /// Number of the game on this board, which must be the present one: what was seen in another is not written down in it.
+    /// Number of the game on this board. The report is refused if that is not the present one.
     #[serde(default)]
     pub game: Option<u32>,
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
     #[serde(default)]
     pub written_move: Option<String>,
-    /// For a flag: false asks back where the clock shows time left, true says that it was asked. Left out: it is so.
+    /// For a flag fall: with false, a report that the clock contradicts is refused. Otherwise it counts.
     #[serde(default)]
     pub confirmed: Option<bool>,
     /// In the arbiter's words.
@@ -253,7 +253,7 @@ impl From<PromotionPiece> for shakmaty::Role {
 }
 
 impl Command {
-    /// The present game ended so.
+    /// The command that gives the present game this result.
     #[must_use]
     pub fn result(result: GameResult) -> Self {
         Self::Result {
@@ -263,7 +263,7 @@ impl Command {
         }
     }
 
-    /// The number of the game that it names.
+    /// The number of the game that the command names.
     pub(super) fn game(&self) -> Option<u32> {
         match self {
             Self::Result { game, .. } | Self::Resume { game, .. } => *game,
@@ -272,7 +272,7 @@ impl Command {
         }
     }
 
-    /// The irregularity that it is about.
+    /// The id of the irregularity that the command concerns.
     pub(super) fn irregularity(&self) -> Option<&str> {
         match self {
             Self::Dismiss { irregularity }
@@ -285,12 +285,12 @@ impl Command {
     }
 }
 
-/// A command with who gives it, and with what the journal has of the game that it speaks of.
+/// A command, the person who gives it, and the events that it needs of the journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
-    /// What is to be done.
+    /// The command.
     pub command: Command,
-    /// Who gives it, where that is known.
+    /// The name of the person who gives it, where that is known.
     pub by: Option<String>,
     /// The events of the game that [`Watcher::needs`](super::Watcher::needs) asked for; none where it asked for nothing.
     pub past: Option<Vec<Event>>,
@@ -316,10 +316,10 @@ pub struct Reply {
 /// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// The irregularity does not exist or is over.
+    /// The irregularity does not exist or has ended.
     #[error("no open irregularity has the id {0:?}")]
     UnknownIrregularity(String),
-    /// It is over already.
+    /// The case has ended already.
     #[error("it is closed already: {how} by {by}")]
     Closed {
         /// How it ended.
@@ -333,15 +333,15 @@ pub enum CommandError {
     /// The command needs a game.
     #[error("no game is going on at this board")]
     NoGame,
-    /// The ply is beyond the game.
+    /// The game has fewer half-moves.
     #[error("the game has {have} plies, so {asked} cannot remain")]
     NoSuchPly {
-        /// Half-moves that were to remain.
+        /// Number of half-moves that should remain.
         asked: u32,
-        /// Half-moves of the game.
+        /// Number of half-moves of the game.
         have: u32,
     },
-    /// The game is not known.
+    /// This board has had no such game.
     #[error("this board has had no game {asked}: its last is game {last}")]
     NoSuchGame {
         /// The number that was given.
@@ -349,28 +349,28 @@ pub enum CommandError {
         /// The number of the last game.
         last: u32,
     },
-    /// A half-move that is to be put in cannot be played there, or one after it cannot any more.
+    /// A half-move that should be put in cannot be played there, or one after it cannot be played any more.
     #[error("half-move {ply}, {uci}, cannot be played in {fen}: {remedy}")]
     NoMove {
         /// Its number.
         ply: u32,
-        /// What was given.
+        /// The half-move as it was given.
         uci: String,
         /// The position before it.
         fen: String,
         /// What to do.
         remedy: &'static str,
     },
-    /// The clock shows otherwise.
+    /// The clock contradicts the report.
     #[error("{0}; if it is so nevertheless, send it again with `confirmed`: true and another `ref`")]
     ContradictsClock(String),
-    /// It makes no sense now.
+    /// The command makes no sense now.
     #[error(transparent)]
     Refused(#[from] NotNow),
 }
 
 impl CommandError {
-    /// It is over already, by whomever.
+    /// The error that a case has ended already.
     pub(super) fn closed(how: Resolution, by: Option<String>) -> Self {
         Self::Closed {
             how: how.in_words(),
@@ -394,7 +394,7 @@ impl CommandError {
         }
     }
 
-    /// Stable code of what makes no sense now, where that is why.
+    /// Stable code of the reason why the command makes no sense now, if that is the error.
     #[must_use]
     pub fn reason(&self) -> Option<&'static str> {
         match self {

@@ -1,36 +1,36 @@
-//! What a step of the watcher has at hand, and how it asks for the next.
+//! The context of one step of the watcher, and how the step asks for the next.
 
 use super::{Settings, clock::Clock, outbox::Outbox};
 use crate::{board::Sensed, time::Millis};
 
-/// What was said in the last moment need not have come.
+/// A message of the last moment need not have arrived.
 const MOMENT_MS: u64 = 100;
 
-/// What a step of the watcher has at hand.
+/// The context of one step of the watcher.
 pub(super) struct Ctx<'a> {
     pub(super) now: Millis,
     pub(super) settings: &'a Settings,
     pub(super) sensed: &'a Sensed,
     pub(super) clock: &'a Clock,
     pub(super) out: &'a mut Outbox,
-    /// When the watcher is to look again at the latest.
+    /// The latest time of the next review.
     pub(super) look_again: &'a mut Option<Millis>,
-    /// The whole board is to be read.
+    /// The watcher needs a dump.
     pub(super) dump_wanted: &'a mut bool,
-    /// The board is to give a sign of life.
+    /// The board has to give a sign of life.
     pub(super) sign_wanted: &'a mut bool,
-    /// Until when all that the board said has come.
+    /// Everything that the board sent before this time has arrived.
     pub(super) told: Millis,
-    /// What is read came together, and nobody knows when each of it happened.
+    /// The messages that are being read came in one lump, and nobody knows when each happened.
     pub(super) catches_up: bool,
-    /// When the first of it happened, about.
+    /// When the first message of the last lump happened, roughly.
     pub(super) lump_began: Millis,
-    /// Until when what was read last came in one lump, at times that nobody measured.
+    /// The end of the last lump: nobody measured the times of its messages.
     pub(super) lumped: Option<Millis>,
 }
 
 impl Ctx<'_> {
-    /// Something waits for `what`, which `replay --explain` tells.
+    /// Notes for `replay --explain` that a decision waits for `what`.
     pub(super) fn wait_for(&mut self, what: &'static str) {
         if !self.out.waits.contains(&what) {
             self.out.waits.push(what);
@@ -43,12 +43,12 @@ impl Ctx<'_> {
         *self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
     }
 
-    /// True when nothing has changed on the board for `ms`; else asks to be called again when that is so.
+    /// True when nothing has changed on the board for `ms`. If not, asks to be called again then.
     pub(super) fn still_for(&mut self, ms: u64) -> bool {
         self.passed(self.sensed.last_change(), ms)
     }
 
-    /// True when `ms` have passed since `since`; else asks to be called again when they have.
+    /// True when `ms` have passed since `since`. If not, asks to be called again then.
     pub(super) fn passed(&mut self, since: Millis, ms: u64) -> bool {
         if self.now.since(since) >= ms {
             return true;
@@ -57,8 +57,9 @@ impl Ctx<'_> {
         false
     }
 
-    /// True when `ms` have passed since `since`, and what the board said meanwhile has come, but for the last moment; else asks
-    /// to be called again, or the board for a sign of life. Nobody is accused while what excuses him may be on its way.
+    /// True when `ms` have passed since `since`, and everything has arrived that the board sent meanwhile,
+    /// except in the last moment. If not, asks to be called again, or asks the board for a sign of life. The
+    /// watcher accuses no player while a reading that excuses that player may be on its way.
     pub(super) fn is_told(&mut self, since: Millis, ms: u64) -> bool {
         if !self.passed(since, ms) {
             return false;

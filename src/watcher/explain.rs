@@ -1,56 +1,56 @@
-//! Why the watcher says what it says: the explanations that it weighs at a moment, how likely each is, what each
-//! paid for what, and what is being waited for.
+//! Why the watcher reports what it reports: the hypotheses at a moment, how likely each is, what each pays
+//! for, and what the watcher waits for.
 
 use std::fmt;
 
 use crate::{board::Item, time::Millis};
 
-/// The rival explanations at a moment.
+/// The rival hypotheses at a moment.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// When, since the start of the capture or of the daemon.
+    /// The moment, since the start of the capture or of the daemon.
     pub at: Millis,
-    /// The event that was decided then; none for a moment that was asked for.
+    /// The `seq` of the event that was decided then; none for a moment that the caller asked for.
     pub seq: Option<u64>,
-    /// The half-moves that all of them go on from.
+    /// The number of half-moves from which all hypotheses go on.
     pub base: usize,
-    /// Half-moves of the record by then.
+    /// Number of half-moves of the record at that moment.
     pub recorded: usize,
-    /// The explanations, the likeliest first.
+    /// The hypotheses, the likeliest first.
     pub hypotheses: Vec<Hypothesis>,
-    /// How many more there are.
+    /// Number of further hypotheses.
     pub more: usize,
-    /// What is being waited for.
+    /// What the watcher waits for.
     pub waits: Vec<&'static str>,
 }
 
-/// One explanation of what was read.
+/// One explanation of all readings and presses.
 #[derive(Clone, Debug)]
 pub struct Hypothesis {
-    /// How likely it is among all of them, 0 to 1.
+    /// Its posterior, 0 to 1.
     pub probability: f64,
-    /// Its half-moves since the base, as they are written down; what is no legal half-move as squares.
+    /// Its half-moves since the base, in SAN; an illegal act as squares.
     pub half_moves: Vec<String>,
     /// The same, for a program.
     pub acts: Vec<Acted>,
     /// Presses whose half-moves it has yet to find.
     pub owed: usize,
-    /// The half-move of the game with which pieces fell by it.
+    /// The number of the half-move at which pieces fell, if it assumes a fall.
     pub fell_at: Option<usize>,
-    /// What is wrong with board or pieces by it.
+    /// The sensor faults that it assumes.
     pub faults: Vec<String>,
-    /// Squares that show something else than it says, with what is read there.
+    /// Squares that it does not explain, with their readings.
     pub differing: Vec<String>,
-    /// What it pays, in nats, the dearest first.
+    /// What it pays, in nats, the largest item first.
     pub paid: Vec<(Item, f32)>,
 }
 
-/// A half-move of an explanation.
+/// A half-move of a hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acted {
     /// UCI, as in the events; `0000` for an act that no single move describes.
     pub uci: String,
-    /// It is an act that the Laws do not allow.
+    /// The half-move is an illegal act.
     pub illegal: bool,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Hypothesis {
 }
 
 impl Account {
-    /// The same with what is being waited for.
+    /// The account, with what the watcher waits for.
     pub(super) fn waiting_for(mut self, waits: &[&'static str]) -> Self {
         self.waits = waits.to_vec();
         self

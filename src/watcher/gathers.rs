@@ -1,34 +1,36 @@
-//! A line that gathers: a server between a serial line and a network that sends on what came each second, say, and at once.
+//! A line that gathers: a server between a serial line and a network collects bytes, for instance for a
+//! second, and then sends them on at once.
 //!
-//! It is known by configuration, or by what it does. On a line that hands on each byte as it comes, changes of squares and frames
-//! of the clock lie anyhow to each other. On one that gathers they come in the same instant, and between two lumps nothing does.
+//! The watcher knows such a line by configuration, or by its behaviour. On a line that hands on each byte as
+//! it comes, changes of squares and frames of the clock come at independent times. On one that gathers they
+//! come in the same instant, and nothing comes between two lumps.
 
 use crate::{dgt::Message, time::Millis};
 
-/// What comes together comes within this time.
+/// Messages of one lump come within this time.
 pub(super) const TOGETHER_MS: u64 = 20;
-/// What comes so soon after the last lump was not gathered.
+/// A message that comes this soon after the last lump was not gathered.
 const LEAST_MS: u64 = 150;
-/// No line gathers for longer: the board is asked for a sign of life after this time.
+/// No line gathers for longer than this: after this time the watcher asks the board for a sign of life.
 pub const MOST_MS: u64 = 2000;
-/// On a line of 9600 baud a message takes longer than this: two at once have waited.
+/// On a line of 9600 baud a message takes longer than this. So two messages within this time have waited.
 pub(super) const AT_ONCE_MS: u64 = 4;
-/// So many lumps of changes and frames are more than chance.
+/// This many lumps with both changes and frames are more than chance.
 const LUMPS: usize = 3;
 
-/// What is known of the line.
+/// What the watcher knows of the line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathers {
-    /// For how many milliseconds, by configuration.
+    /// For how many milliseconds the line gathers, by configuration.
     known: u64,
     lump: Lump,
     /// The shortest time between two lumps.
     shortest: Option<u64>,
-    /// Lumps of both changes and frames since anything came that was not gathered.
+    /// Number of lumps with both changes and frames since the last message that was not gathered.
     lumps: usize,
 }
 
-/// What comes at once.
+/// Messages that come at once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lump {
     /// When it began; none before anything has come.
@@ -38,7 +40,7 @@ struct Lump {
 }
 
 impl Gathers {
-    /// Of a line that gathers for so many milliseconds; 0 where that is not known.
+    /// For a line that gathers for `ms` milliseconds; 0 where that is not known.
     pub(super) fn known(ms: u64) -> Self {
         Self {
             known: ms.min(MOST_MS),
@@ -46,12 +48,12 @@ impl Gathers {
         }
     }
 
-    /// The same of another link.
+    /// The state for a new link to the same board.
     pub(super) fn anew(&self) -> Self {
         Self::known(self.known)
     }
 
-    /// For how many milliseconds the line gathers; 0 where nothing says that it does.
+    /// For how many milliseconds the line gathers; 0 where nothing shows that it does.
     pub(super) fn ms(&self) -> u64 {
         let learnt = self.shortest.filter(|_| self.lumps >= LUMPS);
         self.known.max(learnt.unwrap_or_default().min(MOST_MS))
@@ -100,7 +102,8 @@ mod tests {
         })
     }
 
-    /// Of a line on which changes of squares and frames of the clock come so many milliseconds after each other.
+    /// A line on which changes of squares come at `ms`, and a frame of the clock `apart` milliseconds after
+    /// each.
     fn after(ms: &[u64], apart: u64) -> Gathers {
         let mut gathers = Gathers::default();
         for at in ms {
@@ -111,28 +114,28 @@ mod tests {
     }
 
     #[test]
-    fn lumps_that_nothing_comes_between_are_known_by_the_time_between_them() {
-        assert_eq!(after(&[1000, 2000], 0).ms(), 0, "that may be chance");
+    fn a_line_that_gathers_is_known_by_the_time_between_its_lumps() {
+        assert_eq!(after(&[1000, 2000], 0).ms(), 0, "two lumps may be chance");
         assert_eq!(after(&[1000, 2000, 3000, 5000], 0).ms(), 1000);
         assert_eq!(after(&[1000, 1203, 1403, 1603], 2).ms(), 200);
         assert_eq!(after(&[1000, 4000, 7000, 10_000], 0).ms(), MOST_MS);
     }
 
     #[test]
-    fn what_comes_as_it_is_said_is_not_gathered() {
+    fn a_line_that_hands_on_each_byte_does_not_gather() {
         assert_eq!(
             after(&[1000, 2000, 3000, 5000], 10).ms(),
             0,
-            "a scan's worth apart"
+            "change and frame come 10 ms apart"
         );
         let mut line = after(&[1000, 2000, 3000, 4000], 0);
         line.heard(Millis(4100), &FIELD);
-        assert_eq!(line.ms(), 0, "between two lumps something came");
+        assert_eq!(line.ms(), 0, "a change came between two lumps");
         assert_eq!(line.anew().ms(), 0);
     }
 
     #[test]
-    fn what_is_known_of_a_line_is_never_forgotten() {
+    fn a_configured_line_gathers_whatever_it_shows() {
         let mut line = Gathers::known(500);
         for at in [0, 50, 100, 200] {
             line.heard(Millis(at), &FIELD);

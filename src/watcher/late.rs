@@ -1,11 +1,12 @@
-//! Bytes that come late: a line that stood still for seconds, a machine that slept, a network that gathers. What waited comes
-//! in one lump, in order, and nobody knows when each of it happened.
+//! Bytes that come late: a line stood still for seconds, a machine slept, a network gathers. The messages
+//! that waited come in one lump, in order, and nobody knows when each happened.
 //!
-//! A clock that runs speaks every second. While it is silent, nobody knows what is on its way: the core's time stands still.
-//! What comes then is held for a moment. If it is a lump, the clock's own seconds tell when its parts happened, as far as that can be told.
+//! A running clock sends a frame every second. While it is silent, nobody knows what is on its way, so the
+//! core's time stands still. `Late` holds the bytes that come then for a moment. If they are a lump, the
+//! seconds of the clock tell roughly when its messages happened.
 //!
-//! A line that gathers does so all the time: what has not come by now may have been said some time ago, and all that comes together
-//! happened since the line last spoke.
+//! A line that gathers does so all the time. The board may have sent a message some time ago that has not
+//! come by now, and all messages of a lump happened since the lump before.
 
 use super::gathers::{AT_ONCE_MS, Gathers, TOGETHER_MS};
 use crate::{
@@ -13,50 +14,53 @@ use crate::{
     time::Millis,
 };
 
-/// A running clock that says nothing for so long is not heard.
+/// If a running clock sends nothing for this long, the line is late.
 const SILENT_MS: u64 = 1200;
-/// It is believed to have been there for no longer than this: a cable is pulled, or this clock does not speak each second.
+/// After this long, the watcher believes the silence: a cable is pulled, or this clock does not send a frame
+/// each second.
 const MOST_MS: u64 = 90_000;
-/// So many messages at once have waited; fewer may have come so.
+/// This many messages at once have waited. Fewer may have come by chance.
 const LUMP: usize = 3;
-/// What comes together after so long has waited: a line that gathers does so in less.
+/// After a silence this long, messages that come together have waited. A line that gathers sends sooner.
 const QUIET_MS: u64 = 1000;
-/// A reading of a clock that comes so much after it was shown has waited, and what came before it.
+/// A frame of the clock that comes this long after the clock showed it has waited, with the messages before
+/// it.
 const OVERDUE_MS: u64 = 300;
-/// A line that says more than this at once, a log apart, was not late: it never stops.
+/// A line that sends more bytes than these at once, besides a log, was not late: it never stops.
 const MOST_HELD: usize = 2048;
-/// The same with what claims to be a log.
+/// The same, including bytes that claim to be a log.
 const MOST_WITH_LOG: usize = MOST_HELD + 0x2000;
-/// Between two changes of squares.
+/// Time between two changes of squares.
 const FIELD_MS: u64 = 150;
-/// Before a press of the clock.
+/// Time before a press of the clock.
 const PRESS_MS: u64 = 250;
-/// Before any other reading of it.
+/// Time before any other frame of the clock.
 const CLOCK_MS: u64 = 50;
 
-/// What is on its way, by the line's time.
+/// Bytes that are held, and what tells that a line is late. All times are the line's.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// When a message last came.
+    /// When the last message happened, or bytes last came.
     heard: Option<Millis>,
-    /// The last reading of a clock, and when it was shown.
+    /// The last frame of the clock, and when the clock showed it.
     clock: Option<(ClockReading, Millis)>,
-    /// Bytes that came after a silence, and when they did.
+    /// Bytes that are held, with the times at which they came.
     held: Vec<(Millis, Vec<u8>)>,
-    /// The silence has lasted so long that it is believed.
+    /// The silence has lasted so long that the watcher believes it.
     believed: bool,
-    /// Changes of squares and readings of a clock that came in the same instant after a silence, and when.
+    /// When messages last came at once after a silence, and the number of changes and frames among them.
     at_once: (Millis, usize),
     /// When the last message came.
     came: Millis,
-    /// Nothing is held of this line any more: who works off much at once keeps the other boards waiting.
+    /// `Late` holds no more bytes of this line, for working them off at once would keep the other boards
+    /// waiting.
     floods: bool,
-    /// What the line shows, or is known to do, besides.
+    /// Whether the line gathers.
     gathers: Gathers,
 }
 
 impl Late {
-    /// Of a line that is known to gather bytes for `gathered` milliseconds; 0 where that is not known.
+    /// For a line that is known to gather bytes for `gathered` milliseconds; 0 where that is not known.
     pub(super) fn new(gathered: u64) -> Self {
         Self {
             gathers: Gathers::known(gathered),
@@ -64,7 +68,7 @@ impl Late {
         }
     }
 
-    /// The link is another one.
+    /// The link is a new one.
     pub(super) fn end(&mut self) {
         *self = Self {
             gathers: self.gathers.anew(),
@@ -77,7 +81,7 @@ impl Late {
         self.gathers.ms()
     }
 
-    /// Until when it is known, at `now`, what has come.
+    /// The time until which, at `now`, it is known what has come.
     pub(super) fn known(&self, now: Millis) -> Millis {
         let told = match self.gathers.ms() {
             0 => now,
@@ -86,14 +90,14 @@ impl Late {
         self.known_until().map_or(told, |until| until.min(told))
     }
 
-    /// Until when all that was said has come for sure, at `now`: while a clock runs, until the line
-    /// was last heard.
+    /// The time until which, at `now`, everything sent has certainly come. While a clock runs, that is the
+    /// time of the last message.
     pub(super) fn told(&self, now: Millis) -> Millis {
         let heard = self.heard.filter(|_| self.known_until().is_some());
         heard.map_or(now, |heard| heard.min(now))
     }
 
-    /// When it will be known what came until `at`; none where the line has been silent for too long.
+    /// When it will be known what was sent until `at`; none where the line has been silent for too long.
     pub(super) fn known_at(&self, at: Millis) -> Option<Millis> {
         let within = self.known_until().is_none_or(|until| at <= until);
         let told = match (self.gathers.ms(), self.heard) {
@@ -104,25 +108,26 @@ impl Late {
         within.then_some(told)
     }
 
-    /// Until when it is known what has come, while a clock runs: after it nobody knows what is on its way.
+    /// While a clock runs, the time until which it is known what has come. After that, nobody knows what is
+    /// on its way.
     pub(super) fn known_until(&self) -> Option<Millis> {
         let runs = self.clock.is_some_and(|(reading, _)| reading.running);
         let known = runs && !self.believed && !self.floods;
         self.heard.filter(|_| known).map(|heard| heard + SILENT_MS)
     }
 
-    /// True where what came at `now` came after a silence, or comes so always.
+    /// True if bytes that came at `now` came after a silence, or the line gathers.
     fn is_late(&self, now: Millis) -> bool {
         self.gathers.ms() > 0 || self.known_until().is_some_and(|until| until <= now)
     }
 
-    /// True where what is held came after a silence.
+    /// True if the held bytes came after a silence.
     pub(super) fn was_silent(&self) -> bool {
         self.held.first().is_some_and(|(came, _)| self.is_late(*came))
     }
 
-    /// Takes bytes that are to be held: they come after a silence, or are `awaited`, and what comes together with them may have
-    /// been late. Returns false where there is no reason to.
+    /// Holds bytes that come after a silence, or that are `awaited`, so that messages that come together with
+    /// them are not missed. Returns false where there is no reason to hold them.
     pub(super) fn holds(&mut self, now: Millis, bytes: &[u8], awaited: bool) -> bool {
         let held = || self.held.iter().flat_map(|(_, bytes)| bytes);
         self.floods |= besides_logs(held()) >= MOST_HELD || held().count() >= MOST_WITH_LOG;
@@ -133,7 +138,7 @@ impl Late {
         true
     }
 
-    /// When what is held is to be taken, or else the silence is believed.
+    /// When the held bytes are due. If none are held, when the watcher believes the silence.
     pub(super) fn due(&self) -> Option<Millis> {
         match self.held.last() {
             Some((last, _)) => Some(*last + TOGETHER_MS),
@@ -146,33 +151,33 @@ impl Late {
         self.believed |= self.held.is_empty() && self.due().is_some_and(|due| due <= now);
     }
 
-    /// True when what is held has all come by `now`.
+    /// True when the held bytes are due at `now`.
     pub(super) fn is_due(&self, now: Millis) -> bool {
         !self.held.is_empty() && self.due().is_some_and(|due| due <= now)
     }
 
-    /// Something came at `now`, whenever it happened.
+    /// Bytes came at `now`, whenever their messages happened.
     pub(super) fn heard_at(&mut self, now: Millis) {
         self.heard = self.heard.max(Some(now));
     }
 
-    /// Takes what is held.
+    /// Takes the held bytes.
     pub(super) fn take(&mut self) -> Vec<(Millis, Vec<u8>)> {
         std::mem::take(&mut self.held)
     }
 
-    /// True where what came last was one of so many messages in one instant that they have waited: nobody knows when each of
-    /// them happened.
+    /// True if the last message was one of so many in one instant that they have waited. Nobody knows when
+    /// each of them happened.
     pub(super) fn has_waited(&self) -> bool {
         self.at_once.1 >= LUMP
     }
 
-    /// Takes note of a message that happened at `at`.
+    /// Notes a message that came at `now` and happened at `at`.
     pub(super) fn note(&mut self, now: Millis, at: Millis, message: &Message<'_>) {
         self.heard = Some(at);
         self.gathers.heard(now, message);
         self.believed = false;
-        // A line that speaks all the time tells several squares at once when they changed at once.
+        // On a line that is never silent, several messages at once may simply have happened at once.
         if now.since(self.came) > QUIET_MS {
             self.at_once = (now, 0);
         }
@@ -191,7 +196,7 @@ impl Late {
         }
     }
 
-    /// Since when what came may have happened.
+    /// The earliest time at which the messages `came` may have happened.
     pub(super) fn since(&self, came: &[(Millis, Sort)]) -> Option<Millis> {
         let runs = self.clock.is_some_and(|(reading, _)| reading.running);
         let ms = self.gathers.ms();
@@ -202,7 +207,7 @@ impl Late {
         self.heard.max(Some(*first - ms))
     }
 
-    /// True where the clock's seconds tell that several messages came later than they were said.
+    /// True if the seconds of the clock show that the messages came later than they were sent.
     fn is_overdue(&self, came: &[(Millis, Sort)]) -> bool {
         let Some((last, shown)) = self.clock.filter(|_| came.len() > 1) else {
             return false;
@@ -213,8 +218,8 @@ impl Late {
         })
     }
 
-    /// When each of the messages happened that were held, and came at these times. What a board's log was told before is
-    /// known to have waited for it.
+    /// When each of the held messages happened, which came at these times. Messages that came with a log have
+    /// waited for it: `Backlog` gives them times.
     pub(super) fn times(&self, came: &[(Millis, Sort)]) -> Vec<Millis> {
         let log = came.iter().any(|(_, sort)| matches!(sort, Sort::Log));
         let is_lump = came.len() >= LUMP || self.gathers.ms() > 0 || self.is_overdue(came);
@@ -236,8 +241,9 @@ impl Late {
             };
             happened.push(at);
         }
-        // It did not take longer than the silence. The recogniser's time has gone on for a while before the silence was known:
-        // what happened by then would all happen at once.
+        // The lump did not take longer than the silence. The core's time went on for a while before the
+        // silence was known, so the times begin after that: otherwise all earlier messages would happen at
+        // once.
         let gone_on = self.known_until().filter(|_| self.gathers.ms() == 0);
         let base = gone_on.map_or(heard, |until| until.clamp(heard, (*now).max(heard)));
         let (took, silence) = (at.since(heard).max(1), now.since(base));
@@ -246,7 +252,7 @@ impl Late {
     }
 }
 
-/// What a message tells of the time.
+/// What a message shows of the time at which it happened.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sort {
     Field,
@@ -266,7 +272,8 @@ impl Sort {
     }
 }
 
-/// Milliseconds that passed on a clock from one reading to the next; none where it was pressed or stopped in between.
+/// Milliseconds that passed on the clock from one frame to the next; none if it was pressed or stopped in
+/// between.
 fn elapsed(last: &ClockReading, next: &ClockReading) -> Option<u64> {
     let side = last.counting().filter(|side| next.counting() == Some(*side))?;
     let seconds = last.time(side).seconds.checked_sub(next.time(side).seconds)?;
@@ -303,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_may_be_long_and_nothing_else() {
+    fn a_log_may_be_longer_than_any_other_bytes_that_are_held() {
         let holds = |bytes: &[u8]| {
             let mut late = late();
             let chunks = bytes
@@ -314,7 +321,7 @@ mod tests {
         let mut log = Vec::new();
         Message::EventLog(&[0x41; 0x1000]).encode(&mut log);
         assert_eq!(holds(&log), log.len().next_multiple_of(64), "{}", log.len());
-        // Without its end, and a flood of whole boards: the watcher would work on what is held for seconds.
+        // A log without an end, and a flood of dumps: the watcher would work on the held bytes for seconds.
         assert_eq!(holds(&[&log[..3], &[0; 0x8000]].concat()), MOST_WITH_LOG);
         let mut boards = Vec::new();
         while boards.len() < 0x2000 {
@@ -324,12 +331,18 @@ mod tests {
     }
 
     #[test]
-    fn a_running_clock_that_is_silent_is_waited_for_and_one_that_stands_is_not() {
+    fn the_watcher_waits_for_a_running_clock_and_not_for_a_stopped_one() {
         let mut late = late();
         assert_eq!(late.known_until(), Some(Millis(2200)));
-        assert!(!late.holds(Millis(2000), &[1], false), "it is heard");
+        assert!(
+            !late.holds(Millis(2000), &[1], false),
+            "the clock was heard within its time"
+        );
         assert!(late.holds(Millis(2300), &[1], false));
-        assert!(late.holds(Millis(2301), &[2], false), "it may be the rest");
+        assert!(
+            late.holds(Millis(2301), &[2], false),
+            "these bytes may be the rest of the lump"
+        );
         assert_eq!(late.due(), Some(Millis(2321)));
         assert_eq!(late.take().len(), 2);
         let mut stands = clock(100, 100, Lever::RightHigh);
@@ -349,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_tells_when_the_parts_of_a_lump_happened() {
+    fn the_clock_tells_when_the_messages_of_a_lump_happened() {
         let late = late();
         let side = clock(100, 100, Lever::RightHigh).counting().unwrap();
         let after = |seconds: u32| {
@@ -363,19 +376,23 @@ mod tests {
         let now = Millis(9000);
         let came = [after(1), Sort::Field, Sort::Field, after(4)].map(|sort| (now, sort));
         let times: Vec<u64> = late.times(&came).iter().map(|at| at.0).collect();
-        // From when its silence was known on.
+        // The times begin when the silence was known.
         assert_eq!(times, [3200, 3350, 3500, 6200]);
         let few = [(now, Sort::Field), (now, Sort::Field)];
-        assert_eq!(late.times(&few), [now, now], "they may have come so");
+        assert_eq!(
+            late.times(&few),
+            [now, now],
+            "two messages may have come together by chance"
+        );
     }
 
     #[test]
-    fn on_a_line_that_gathers_nobody_knows_what_has_not_come() {
+    fn a_line_that_gathers_may_hold_messages_back() {
         let mut late = Late::new(1000);
         late.heard_at(Millis(5000));
         assert!(
             late.holds(Millis(5600), &[1], false),
-            "all that comes was said before"
+            "every message was sent before it came"
         );
         assert_eq!(
             (late.known(Millis(5500)), late.known(Millis(6500))),
@@ -383,7 +400,7 @@ mod tests {
         );
         assert_eq!(late.known_at(Millis(4000)), Some(Millis(5000)));
         assert_eq!(late.known_at(Millis(5200)), Some(Millis(6200)));
-        // One change alone happened in the last second, whenever that was.
+        // A single change happened at some time within the last second.
         let came = [(Millis(9000), Sort::Field)];
         assert_eq!(late.times(&came), [Millis(8000 + FIELD_MS)]);
         late.end();

@@ -1,5 +1,6 @@
-//! A game that goes on when the daemon comes, before it is taken up: whose move it was and which side of the clock is
-//! White's are not known. Each way in which it may be is followed, as lines are in a game, and what the players do tells which it is.
+//! A game in progress, before the watcher takes it up. The watcher does not know whose move it was, nor which
+//! side of the clock is White's. It follows each possible way, with hypotheses as in a game, and what the
+//! players do shows which way is right.
 
 use std::sync::Arc;
 
@@ -12,45 +13,46 @@ use crate::{
     time::Millis,
 };
 
-/// A half-move made before the daemon came may be pressed this long after.
+/// A half-move that was made before the watcher came may be pressed this long after.
 pub(super) const STILL_OWED_MS: u64 = 2500;
-/// One way must be the likelier by this.
+/// The right way must be better than the others by this, in nats.
 const SURE: f32 = 1.0;
-/// Where pieces stand for this long as no way explains, they are taken as they stand.
+/// If pieces stand for this long as no way explains, the watcher starts anew from where they stand.
 const ANEW_MS: u64 = 5000;
-/// The same where pieces are only missing: they are in hands, or their arrival was lost and a dump will tell.
+/// The same where pieces are only missing: hands hold them, or their arrival was lost and a dump will show
+/// them.
 const IN_HAND_MS: u64 = 20_000;
-/// So many half-moves more than are needed tell a game apart from all else, whosever clock it is.
+/// With this many half-moves more than needed, the play is sure even if the sides of the clock are not.
 const AGREED: usize = 4;
-/// While something goes on it is looked at this often.
+/// While play goes on, the watcher looks this often.
 const LOOK_MS: u64 = 200;
 
-/// What may go on at the board, all ways of it from the same placement.
+/// A game in progress, with all possible ways from the same placement.
 #[derive(Debug)]
 pub(super) struct Midway {
-    /// What stood there.
+    /// The placement when the watcher came.
     pub(super) from: Placement,
     since: Millis,
-    /// Since when pieces stand as no way explains.
+    /// Since when pieces stand where no way explains them.
     astray: Option<Millis>,
-    /// Since when no way has explained the board.
+    /// Since when no way has explained the whole board.
     open: Option<Millis>,
     last_press: Option<Millis>,
     ways: Vec<Way>,
 }
 
-/// One way in which it may be.
+/// One possible way: a side to move and White's side of the clock.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
-    /// Who was to move.
+    /// The side to move at the placement.
     pub(super) turn: Color,
     /// White's side of the clock; none while no clock runs.
     pub(super) white: Option<ClockSide>,
-    /// What was played since.
+    /// The hypotheses of what was played since.
     pub(super) lines: Lines,
-    /// The time of the player not to move ran: he had not pressed yet.
+    /// The time of the player who does not have the move ran, so that player had not pressed yet.
     unpressed: bool,
-    /// And he has not pressed since.
+    /// That player has not pressed since.
     owed: bool,
 }
 
@@ -79,7 +81,7 @@ impl Midway {
         midway
     }
 
-    /// The clock may have been started: then either side of it may be White's.
+    /// Looks whether the clock runs now. If it does, either side of it may be White's.
     pub(super) fn hear_clock(&mut self, clock: &Clock) {
         let Some(counting) = clock.counting() else { return };
         if self.ways.iter().all(|way| way.white.is_some()) {
@@ -114,36 +116,38 @@ impl Midway {
         for way in &mut self.ways {
             way.lines.tick(now, sensed);
         }
-        let astray = !self.ways.iter().any(|way| way.explains_men(sensed));
+        let astray = !self.ways.iter().any(|way| way.explains_pieces(sensed));
         self.astray = astray.then(|| self.astray.unwrap_or(now));
         let open = !self.ways.iter().any(Way::explains);
         self.open = open.then(|| self.open.unwrap_or(now));
     }
 
-    /// When what stands on the board is to be taken as it is, if nothing explains it by then.
+    /// When the watcher starts anew from what stands on the board, if nothing explains it by then.
     pub(super) fn given_up_at(&self) -> Option<Millis> {
         let astray = self.astray.map(|since| since + ANEW_MS);
         let open = self.open.map(|since| since + IN_HAND_MS);
         astray.into_iter().chain(open).min()
     }
 
-    /// True when nothing has been done yet.
+    /// True when nothing was played yet.
     fn is_idle(&self) -> bool {
         let idle = |way: &Way| way.explains() && way.lines.best().plies.is_empty();
         self.ways.iter().all(idle)
     }
 
-    /// When no press is owed any more, nothing having been done since.
+    /// When no press can come any more for a half-move from before the watcher came, if nothing was played
+    /// since.
     fn quiet_at(&self) -> Millis {
         self.since.max(self.last_press.unwrap_or_default()) + STILL_OWED_MS
     }
 
-    /// True when the players are at rest: no press is owed for what was made before the daemon came.
+    /// True when nothing was played, and no press can come any more for a half-move from before the watcher
+    /// came.
     pub(super) fn is_quiet(&self, now: Millis) -> bool {
         self.is_idle() && now >= self.quiet_at()
     }
 
-    /// When it is to be looked at again, as far as time alone may tell more.
+    /// The time of the next look, as far as time alone may decide more.
     pub(super) fn deadline(&self, now: Millis) -> Option<Millis> {
         if self.is_idle() {
             Some(self.quiet_at()).filter(|at| *at > now)
@@ -152,8 +156,8 @@ impl Midway {
         }
     }
 
-    /// The likeliest way, if `needed` half-moves show it, and no other way is nearly as likely: but for one with the same
-    /// half-moves, once they are many; then White's side of the clock stays open.
+    /// The likeliest way, if it has `needed` half-moves and no other way is nearly as likely. Once there are
+    /// many half-moves, a way with the same ones is no rival; then White's side of the clock stays open.
     pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<Way> {
         let cost = |way: &Way| way.cost(now, sensed, self.since);
         let best = self.ways.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
@@ -162,7 +166,7 @@ impl Midway {
         let mut others = self.ways.iter().filter(likely).peekable();
         let sure = others.peek().is_none();
         let agreed = line.plies.len() >= needed + AGREED && others.all(|other| other.is_same_play(best));
-        // Nobody need press, but most do: then it is known whose half-move it was.
+        // Players need not press, but most do. A press shows whose half-move it was.
         let pressed = line.plies.iter().any(|ply| ply.pressed.is_some());
         let told = best.white.is_none() || pressed || line.plies.len() > needed;
         let shown = line.plies.len() >= needed && best.explains();
@@ -174,7 +178,7 @@ impl Midway {
 }
 
 impl Way {
-    /// The same with a clock that runs, White's side being `white`.
+    /// This way with a running clock on which White's side is `white`.
     fn with_clock(&self, white: ClockSide, counting: ClockSide) -> Self {
         let mut way = self.clone();
         way.white = Some(white);
@@ -186,26 +190,26 @@ impl Way {
 
     fn pressed(&mut self, at: Millis, sensed: &Sensed, side: ClockSide) {
         let Some(white) = self.white else { return };
-        // It was for what was played before anybody looked.
+        // An owed press belongs to a half-move from before the watcher came.
         if !std::mem::take(&mut self.owed) {
             self.lines.press(at, sensed, player(white, side));
         }
     }
 
-    /// True when what stands there was played by the Laws. What looks like an offence may be half of what was under way when
-    /// the daemon came.
+    /// True when legal half-moves explain the whole board. What looks like an offence may be the rest of a
+    /// half-move that was under way when the watcher came.
     fn explains(&self) -> bool {
         let line = self.lines.best();
         line.differing().is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
     }
 
-    /// The same, but for pieces that are missing.
-    fn explains_men(&self, sensed: &Sensed) -> bool {
+    /// The same, except for missing pieces.
+    fn explains_pieces(&self, sensed: &Sensed) -> bool {
         let line = self.lines.best();
         line.misplaced(sensed).is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
     }
 
-    /// True when the same was played from the same position, whosever clock it is.
+    /// True when both have the same half-moves from the same position.
     fn is_same_play(&self, other: &Self) -> bool {
         let played = |way: &Self| -> Vec<_> {
             way.lines
@@ -218,17 +222,17 @@ impl Way {
         self.turn == other.turn && played(self) == played(other)
     }
 
-    /// What speaks against it.
+    /// What this way pays, in nats.
     fn cost(&self, now: Millis, sensed: &Sensed, since: Millis) -> f32 {
         let line = self.lines.best();
         let soon = |first: &crate::board::Ply| first.at.since(since) < STILL_OWED_MS;
-        // Who replies at once may reply before the press.
+        // A player who replies at once may do so before the opponent's press.
         let forgotten = self.unpressed && !line.plies.first().is_some_and(soon);
         line.total(sensed, now) + if forgotten { weight::UNPRESSED } else { 0.0 }
     }
 }
 
-/// Whose `side` of the clock is.
+/// The player to whom `side` of the clock belongs.
 fn player(white: ClockSide, side: ClockSide) -> Color {
     Color::from_white(side == white)
 }

@@ -1,9 +1,9 @@
 //! The watcher of one board: wires the pure rooms together.
 //!
-//! Four kinds of methods, as in a protocol core without I/O: getters (`status`, `position`, ...);
-//! `handle_*`, something happened at a time; commands from the arbiter; `poll_*`, what to do next.
-//! The shell feeds it, then drains `poll_event`, `poll_transmit` and `poll_wish` until they are
-//! empty, then sleeps until `poll_timeout`.
+//! It has three kinds of methods, as a protocol core without I/O does. Getters (`status`, `position`, ...)
+//! give states. `handle_*` takes what happened and when: bytes, timeouts, commands of the arbiter. `poll_*`
+//! gives what to do next. The shell calls `handle_*`, then drains `poll_event`, `poll_transmit` and
+//! `poll_wish` until they are empty, and sleeps until `poll_timeout`.
 
 mod arrays;
 mod at_rest;
@@ -59,9 +59,11 @@ pub enum OrientationSetting {
     /// Found from the start position.
     #[default]
     Auto,
-    /// The connector is at the a-file. An array the other way round is told as colours reversed (7.3).
+    /// The connector is at the a-file. The watcher reports an initial position the other way round as colours
+    /// reversed (7.3).
     Normal,
-    /// Turned by 180 degrees; the same.
+    /// The board is turned by 180 degrees. The watcher reports an initial position the other way round here,
+    /// too.
     Turned,
 }
 
@@ -69,7 +71,7 @@ pub enum OrientationSetting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockSideSetting {
-    /// Found out: the side whose time runs when the game begins, checked against who moves.
+    /// The watcher finds it: the side whose time runs when the game begins, checked against who moves.
     #[default]
     Auto,
     /// White's time is the left one.
@@ -78,16 +80,16 @@ pub enum ClockSideSetting {
     WhiteRight,
 }
 
-/// What a watcher is told of its board and event.
+/// The settings of a watcher: its board and its event.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Name of the gateway, first part of event ids.
     pub gateway: String,
     /// The board's id.
     pub board: String,
-    /// What the board speaks.
+    /// The protocol of the board.
     pub protocol: Protocol,
-    /// For how many milliseconds the line is known to gather what the board says; 0 where that is not known.
+    /// For how many milliseconds the line is known to gather the board's bytes; 0 where that is not known.
     pub gathered_ms: u64,
     /// Edition of the Laws.
     pub laws: Edition,
@@ -113,7 +115,7 @@ pub struct Settings {
     pub epoch_ms: Option<i64>,
 }
 
-/// What the watcher wishes of the link.
+/// What the watcher wants the shell to do with the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkWish {
     /// The board fell silent: close the port and open it again.
@@ -125,12 +127,13 @@ pub enum LinkWish {
 pub struct Watcher {
     wire: Wire,
     core: Core,
-    /// When the snapshot was taken that it goes on from, until the caller tells the time.
+    /// When the snapshot was taken from which the watcher goes on, until the caller first gives the time.
     taken_at: Option<u64>,
-    /// By so many milliseconds the core's time is ahead of the caller's: what was before a restart is
-    /// earlier than all that comes, and what had to wait for the line is given time.
+    /// The number of milliseconds by which the core's time is ahead of the caller's. Everything before a
+    /// restart must be earlier than what comes after it, and messages that had to wait for a log get times of
+    /// their own.
     before: u64,
-    /// What the snapshot could not tell any more, until the caller tells the time.
+    /// Messages about lost parts of the snapshot, until the caller first gives the time.
     lost: Vec<String>,
 }
 
@@ -147,8 +150,8 @@ impl Watcher {
         }
     }
 
-    /// The core's time at the caller's `now`. It goes on from the snapshot: how long the daemon was away
-    /// does not count as stillness.
+    /// The core's time at the caller's `now`. It goes on from the snapshot, so that the time in which the
+    /// daemon did not run does not count as rest of the board.
     fn time(&mut self, now: Millis) -> Millis {
         if let Some(taken_at) = self.taken_at.take() {
             self.before = taken_at.saturating_sub(now.0);
@@ -167,7 +170,7 @@ impl Watcher {
         self.core.settings.epoch_ms = epoch_ms;
     }
 
-    /// Tells who sits at the board from the next game on; a game that has begun keeps its names.
+    /// Sets the players at the board from the next game on. A game that has begun keeps its names.
     pub fn set_table(&mut self, now: Millis, table: Table) {
         let now = self.time(now);
         self.core.set_table(now, table);
@@ -204,7 +207,7 @@ impl Watcher {
         self.ask_board(now + ahead);
     }
 
-    /// The core's time at the caller's `now`, after what came and was held: something else happens.
+    /// Works off the held bytes before something else happens. Returns the core's time at the caller's `now`.
     fn release(&mut self, now: Millis) -> Millis {
         let now = self.time(now);
         let ahead = self.wire.release(&mut self.core);
@@ -212,7 +215,7 @@ impl Watcher {
         now + ahead
     }
 
-    /// The caller ends, and another will go on from the [`Self::snapshot`]: what came and was held is heard.
+    /// Works off the held bytes, because the caller ends and another will go on from the [`Self::snapshot`].
     pub fn handle_stop(&mut self, now: Millis) {
         self.release(now);
     }
@@ -229,17 +232,17 @@ impl Watcher {
         }
     }
 
-    /// No more will come (the end of a capture): what is still open is decided as stillness would.
-    /// Returns the time at which the last decision was made.
+    /// Decides what is still open, as if the board stayed at rest, because no more will come (the end of a
+    /// capture). Returns the time of the last decision.
     pub fn handle_end(&mut self, now: Millis) -> Millis {
         let now = self.release(now);
         self.core.finish(now) - self.before
     }
 
-    /// A command of the arbiter. Refused with a reason when it makes no sense.
+    /// Carries out a command of the arbiter, or refuses it with a reason.
     ///
     /// # Errors
-    /// Says why the command was refused; nothing has changed then.
+    /// An error says why the command was refused. Nothing has changed then.
     pub fn handle_command(&mut self, now: Millis, order: impl Into<Order>) -> Result<Reply, CommandError> {
         let now = self.time(now);
         let reply = self.core.carry_out(now, order.into());
@@ -247,26 +250,26 @@ impl Watcher {
         reply
     }
 
-    /// What of the journal the caller is to give with `command` ([`Order::past`]): it speaks of what the watcher does
-    /// not keep.
+    /// The events of the journal that the caller has to give with `command` ([`Order::past`]), because the
+    /// watcher does not keep them.
     #[must_use]
     pub fn needs(&self, command: &Command) -> Option<Needed> {
         self.core.needs(command)
     }
 
-    /// The shell has something to say to the operator: it becomes a numbered event like all others.
+    /// Gives a notice of the shell. It becomes a numbered event like all others.
     pub fn handle_notice(&mut self, now: Millis, code: &'static str, message: &str) {
         let now = self.time(now);
         self.core.emit(now, Body::notice(code, message));
     }
 
-    /// The next question about a mate: where it goes on is decided by [`Self::handle_verdict`].
+    /// The next question about a mate. [`Self::handle_verdict`] takes its answer.
     pub fn poll_question(&mut self) -> Option<MateQuestion> {
         self.core.out.questions.pop_front()
     }
 
-    /// The verdict on the question that the ruling on `irregularity` depends on: the ruling is
-    /// amended, or confirmed. Without effect where the irregularity is over.
+    /// Takes the verdict on which the ruling on `irregularity` depends, and amends or confirms that ruling.
+    /// It has no effect where the irregularity has ended.
     pub fn handle_verdict(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
         let now = self.time(now);
         self.core.mate_answered(now, irregularity, verdict);
@@ -277,19 +280,20 @@ impl Watcher {
         self.core.out.events.pop_front()
     }
 
-    /// Keeps with each event the explanations that were weighed when it was decided ([`Self::account_of`]).
+    /// From now on, keeps with each event the hypotheses that the watcher weighed as it decided
+    /// ([`Self::account_of`]).
     pub fn keep_accounts(&mut self) {
         self.core.out.accounts = Some(std::collections::VecDeque::new());
     }
 
-    /// The same with all explanations, not only the likeliest: what a fit of the weights needs.
+    /// The same with all hypotheses, and not only the likeliest. A fit of the weights needs them.
     pub fn keep_whole_accounts(&mut self) {
         self.keep_accounts();
         self.core.out.whole_accounts = true;
     }
 
-    /// The explanations behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called. Those of
-    /// earlier events are forgotten.
+    /// The hypotheses behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called.
+    /// Forgets those of earlier events.
     pub fn account_of(&mut self, seq: u64) -> Option<Account> {
         let accounts = self.core.out.accounts.as_mut()?;
         while accounts.front().is_some_and(|account| account.seq < Some(seq)) {
@@ -298,7 +302,7 @@ impl Watcher {
         accounts.pop_front_if(|account| account.seq == Some(seq))
     }
 
-    /// The explanations that are weighed at `now`, which no later call may precede; none where no game goes on.
+    /// The hypotheses at `now`; none where there is no game. No later call may have an earlier time.
     #[must_use]
     pub fn account(&self, now: Millis) -> Option<Account> {
         self.core.account(now + self.before)
@@ -324,8 +328,8 @@ impl Watcher {
         self.wire.poll_wish()
     }
 
-    /// The weightiest of what was heard in a game since the last call: who wants to go on from there after a crash takes a
-    /// [`Self::snapshot`].
+    /// The weightiest input of a game since the last call. A caller that wants to go on from there after a
+    /// crash takes a [`Self::snapshot`].
     pub fn take_heard(&mut self) -> Option<Heard> {
         self.core.out.heard.take()
     }
@@ -335,7 +339,7 @@ impl Watcher {
         std::mem::take(&mut self.core.out.changed)
     }
 
-    /// What must survive a restart.
+    /// The state that must survive a restart.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.core.snapshot()
@@ -347,19 +351,19 @@ impl Watcher {
         self.core.status()
     }
 
-    /// What is known of the board itself.
+    /// The board itself, as far as it is known.
     #[must_use]
     pub fn info(&self) -> BoardInfo {
         self.core.info()
     }
 
-    /// What is known of its hardware.
+    /// Its hardware, as far as it is known.
     #[must_use]
     pub fn hardware(&self) -> HardwareView {
         self.core.hardware_view()
     }
 
-    /// What stands on the board now.
+    /// The position on the board now.
     #[must_use]
     pub fn position(&self) -> PositionView {
         self.core.position()

@@ -1,74 +1,74 @@
-//! Why a command that can be read makes no sense now.
+//! Why a well-formed command makes no sense now.
 
 use shakmaty::Square;
 
-/// The reason, in words for who sent the command; programs tell them apart by [`Self::code`].
+/// The reason, in words for the person who sent the command. Programs tell reasons apart by [`Self::code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotNow {
-    /// What stands on the board is no position while a piece is in a hand.
+    /// A hand holds a piece, so the board shows no position.
     #[error(
         "a piece was lifted from {square} {lifted_s} s ago and has not been put down: put it down and repeat the command with another `ref`; if it was taken off the board, wait until that is {wait_s} s ago"
     )]
     PieceInHand {
-        /// Where it stood.
+        /// The square where it stood.
         square: Square,
         /// Seconds since it was lifted.
         lifted_s: u64,
-        /// Seconds after which it is taken to be off the board.
+        /// Seconds after which the watcher takes it to be off the board.
         wait_s: u64,
     },
-    /// The same while pieces are being moved.
+    /// Pieces are being moved, so the board shows no position.
     #[error(
         "pieces are being moved on the board: repeat the command with another `ref` when it has stood still for a second"
     )]
     PiecesMoving,
-    /// No game starts without its kings.
+    /// No game starts without both kings.
     #[error("the board does not show one king of each colour, so no game can start from it")]
     NoKings,
-    /// More reports than a game has use for.
+    /// The game has too many reports.
     #[error(
         "this game has {0} irregularities already, more than any game has: no more are taken before the next game"
     )]
     TooManyIrregularities(usize),
-    /// An irregularity of no kind is told in words.
+    /// The report of an irregularity `other` lacks its words.
     #[error("what happened is missing: write it into `note`, as `other` has no words of its own")]
     WordsMissing,
-    /// A report names a half-move to come.
+    /// A report names a half-move that is still to come.
     #[error("half-move {ply} has not been begun: the game has {have} half-moves")]
     HalfMoveNotBegun {
-        /// The one that is named.
+        /// The number that the report names.
         ply: u32,
         /// Half-moves of the game.
         have: usize,
     },
-    /// A report speaks of the last half-move of a player who has made none.
+    /// A report concerns the last half-move of a player who has made none.
     #[error("that player has made no half-move in this game yet")]
     NoHalfMove,
-    /// Articles 9.2 and 9.3.
+    /// Only the player who has the move claims a draw (9.2, 9.3).
     #[error("a draw is claimed by the player who has the move (9.2, 9.3)")]
     NotTheirMove,
-    /// A flag is somebody's.
+    /// The report of a flag fall names no player.
     #[error("say whose flag fell: `offender` is missing")]
     OffenderMissing,
-    /// Nothing was said of its end that could be taken back.
+    /// The case is open, so it has no end to take back.
     #[error("it is open")]
     CaseIsOpen,
-    /// Nothing is open that could be raised.
+    /// The case has ended, so nobody can raise it.
     #[error("the irregularity is over: who raises it makes no difference any more")]
     CaseIsOver,
-    /// A note without content.
+    /// The note has no content.
     #[error("nothing is to be written down: give `penalty`, `note` or both")]
     NothingToNote,
-    /// The half-move is no promotion.
+    /// The half-move was no promotion.
     #[error("no pawn was promoted there")]
     NoPromotion,
-    /// The game went on in a way that the other piece rules out.
+    /// Later half-moves are not legal with the other piece.
     #[error("what was played since would not be legal with that piece: retract it first")]
     PlayedOn,
-    /// The result of the next game is said before that of this one.
+    /// The next game would get a result before the present one.
     #[error("game {0} goes on at this board: enter its result before that of the next")]
     GameGoesOn(u32),
-    /// Nothing is there to be taken back.
+    /// The game has no result to take back.
     #[error("the game has no result to take back")]
     NoResult,
     /// An earlier game cannot be changed that way.
@@ -79,25 +79,25 @@ pub enum NotNow {
     PlyOutside {
         /// Half-moves of the game.
         have: usize,
-        /// The greatest number that makes sense.
+        /// The largest number that makes sense.
         most: usize,
     },
-    /// A correction takes out more than there is.
+    /// A correction takes out more half-moves than there are.
     #[error("the game has {have} half-moves: {delete} from half-move {ply} on cannot be taken out")]
     TooManyTakenOut {
         /// Half-moves of the game.
         have: usize,
-        /// Half-moves to be taken out.
+        /// Number of half-moves to take out.
         delete: usize,
         /// The first of them.
         ply: usize,
     },
-    /// A correction puts in more than a person would.
+    /// A correction puts in more half-moves than one command may.
     #[error("{given} half-moves are too many for one command: at most {most}")]
     TooManyPutIn {
-        /// Half-moves to be put in.
+        /// Number of half-moves to put in.
         given: usize,
-        /// How many one command takes.
+        /// Largest number that one command may put in.
         most: usize,
     },
 }

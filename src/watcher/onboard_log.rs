@@ -1,8 +1,8 @@
-//! The board's own memory: what it logged while nobody listened (protocol 3.5).
+//! The onboard log: what the board logged while nobody listened (protocol 3.5).
 //!
-//! The log has no times of its own and may begin in mid-record. It is believed only as far as it fits: it must
-//! have passed through what stood on the board when the record was last known to be whole, and come to what
-//! stands there now.
+//! The log has no times of its own, and may begin in the middle of an entry. The watcher believes it only as
+//! far as it fits: it must pass through the readings of the board when the record was last complete, and lead
+//! to the present ones.
 
 use std::sync::Arc;
 
@@ -15,35 +15,35 @@ use crate::{
     time::Millis,
 };
 
-/// Squares that may have been told otherwise than the board has them: updates get lost, bytes damaged.
+/// This many squares may differ from what the watcher heard: updates get lost and bytes damaged.
 const MISTOLD: usize = 2;
 
-/// Something that was not heard when it happened.
+/// Something that happened while nobody listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A square of the board's own order came to show something else.
+    /// A square, in the board's own order, changed to this reading.
     Square(u8, PieceCode),
-    /// The same, less than about 250 ms after the change before.
+    /// The same, less than about 250 ms after the last change.
     SoonAfter(u8, PieceCode),
     /// A side of the clock was pressed.
     Press(ClockSide),
 }
 
-/// What a log tells of a time in which nobody listened.
+/// What a log tells of the time in which nobody listened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Missed {
-    /// What stood there before.
+    /// The readings before it.
     pub(super) from: Squares,
-    /// What happened then, in order.
+    /// What happened, in order.
     pub(super) steps: Vec<Step>,
 }
 
 /// A log that is being read.
 struct Reading<'a> {
     known: &'a Squares,
-    /// As the board has told so far; what was never told has not changed since `known`.
+    /// The readings that the log has told so far. Squares that it has not told are as in `known`.
     squares: Squares,
-    /// Squares told since the power came back, while the pieces that stand there are being told.
+    /// After the power came back, the squares whose pieces the board has logged so far; none at other times.
     counted: Option<u64>,
     steps: Vec<Step>,
     /// The side that was pressed last.
@@ -52,19 +52,21 @@ struct Reading<'a> {
     stopped: [Option<u32>; 2],
 }
 
-/// A place in a log where the board stood nearly as it is known to have stood.
+/// A place in the log where the board stood nearly as in `known`.
 struct Place {
-    /// Steps before it.
+    /// Number of steps before it.
     steps: usize,
-    /// Squares that differ.
+    /// Number of squares that differ.
     unlike: usize,
     squares: Squares,
 }
 
-/// What happened since the board last stood as `known`, after the presses `pressed` where they are known, and until it last
-/// stood as `present`; none when the log does not tell.
+/// What happened between the moment when the board last stood as `known` and the one when it last stood as
+/// `present`; none if the log does not tell. If `pressed` is known, the first moment lies after these
+/// presses.
 ///
-/// Pieces may come back to where they stood: the times of the presses tell which of several such moments it was.
+/// Pieces may come back to where they stood, so there may be several such moments. The times of the presses
+/// tell which one is meant.
 pub(super) fn missed(
     records: impl Iterator<Item = LogRecord>,
     known: &Squares,
@@ -81,7 +83,7 @@ pub(super) fn missed(
     };
     let (mut last, mut after_presses) = (None, None);
     let mut until = None;
-    // Whatever it ends with, the end is one.
+    // The end of the log counts as an entry, whatever the last one is.
     for record in records.chain([LogRecord::Downloaded]) {
         log.read(record);
         log.note_place(&mut last);
@@ -105,7 +107,7 @@ pub(super) fn missed(
 }
 
 impl Reading<'_> {
-    /// This is the place from now on, unless the board stood more nearly as it is known at a former one.
+    /// Takes this place, unless the board stood more nearly as in `known` at an earlier one.
     fn note_place(&self, place: &mut Option<Place>) {
         let unlike = self.squares.iter().zip(self.known).filter(|(a, b)| a != b);
         let unlike = unlike.count();
@@ -152,7 +154,8 @@ impl Reading<'_> {
         }
     }
 
-    /// After the power came back the board tells the pieces that stand on it: elsewhere there are none.
+    /// After the power came back, the board has logged the pieces that stand on it. All other squares are
+    /// empty.
     fn all_counted(&mut self) {
         if let Some(counted) = self.counted.take() {
             self.clear(!counted);
@@ -186,16 +189,16 @@ pub(super) struct Unseen {
     pub(super) completed: bool,
 }
 
-/// Between two changes of the log; it does not say how long it was.
+/// Time between two changes of the log, which has no times.
 const STEP_MS: u64 = 1000;
-/// Between two changes that came in one scan or the next.
+/// Time between two changes of one scan, or of two scans in a row.
 const SOON_MS: u64 = 150;
-/// By how much a half-move must be the better explanation to be past doubt.
+/// By how much a half-move must be the better explanation to be beyond doubt, in nats.
 const PAST_DOUBT: f32 = 3.0;
-/// Half-moves that later changes may still explain otherwise.
+/// Number of half-moves that later changes may still explain otherwise.
 const OPEN: usize = 6;
 
-/// The half-moves that explain `missed` best, from the position `root`; up to the first that is no legal one.
+/// The half-moves that explain `missed` best, from the position `root` up to the first illegal one.
 pub(super) fn played(
     root: &Arc<Stand>,
     missed: &Missed,
@@ -210,7 +213,7 @@ pub(super) fn played(
     let mut found = Vec::new();
     let mut pressed = false;
     for step in &missed.steps {
-        // What follows a press may be the rest of the half-move: scans are slower than presses.
+        // A change after a press may be the rest of the half-move, for scans are slower than presses.
         let soon = pressed || matches!(step, Step::SoonAfter(..));
         pressed = matches!(step, Step::Press(_));
         now = now + if soon { SOON_MS } else { STEP_MS };
@@ -244,7 +247,7 @@ pub(super) fn played(
     found
 }
 
-/// Takes the first `n` half-moves of `line`; false when one of them is no legal move.
+/// Takes the first `n` half-moves of `line`. Returns false if one of them is illegal.
 fn take(found: &mut Vec<Unseen>, line: &Line, n: usize) -> bool {
     for (i, ply) in line.plies.iter().enumerate().take(n) {
         let Some(mv) = ply.kind.legal() else { return false };
@@ -257,13 +260,13 @@ fn take(found: &mut Vec<Unseen>, line: &Line, n: usize) -> bool {
     true
 }
 
-/// The squares as text, a hexadecimal digit each: for the snapshot.
+/// The squares as text for the snapshot, one hexadecimal digit each.
 pub(super) fn squares_to_text(squares: &Squares) -> String {
     let digit = |code: &PieceCode| char::from_digit(u32::from(code.0 & 0x0f), 16);
     squares.iter().filter_map(digit).collect()
 }
 
-/// The other way; none for what is no such text.
+/// The squares of such a text; none if it is no such text.
 pub(super) fn squares_of_text(text: &str) -> Option<Squares> {
     let mut squares = [PieceCode::EMPTY; 64];
     let mut digits = text.chars();
@@ -273,7 +276,7 @@ pub(super) fn squares_of_text(text: &str) -> Option<Squares> {
     digits.next().is_none().then_some(squares)
 }
 
-/// Whether `path` from `root` leads to what is seen, but for a half-move that is under way.
+/// True if `path` from `root` leads to `seen`, except for a half-move that is under way.
 pub(super) fn leads_to(path: &[Unseen], root: &Arc<Stand>, seen: &Placement) -> bool {
     let last = path.last().map_or(root, |unseen| &unseen.stand);
     last.placement().differing(seen).count() <= 2

@@ -1,4 +1,4 @@
-//! Where events get their number, their time and their game.
+//! Events get their number, their time and their game here.
 
 use std::collections::VecDeque;
 
@@ -15,15 +15,15 @@ use crate::{
 /// board's task and hands the verdict to [`super::Watcher::handle_verdict`].
 #[derive(Clone, Debug)]
 pub struct MateQuestion {
-    /// Id of the irregularity whose ruling depends on it.
+    /// Id of the irregularity whose ruling depends on the answer.
     pub irregularity: String,
     /// The position.
     pub position: Chess,
-    /// Who is to mate.
+    /// The side of which the question is whether it can mate.
     pub winner: Color,
 }
 
-/// What was heard that no event tells of yet: after a crash the board cannot be asked for it.
+/// An input that no event tells of yet. After a crash, the board cannot repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Heard {
     /// A square of the board changed.
@@ -32,25 +32,25 @@ pub enum Heard {
     Press,
 }
 
-/// For so many more events room is made at once.
+/// The outbox makes room for this many more events at once.
 const ROOM: usize = 4;
 
-/// Events that wait to be taken, and which states they changed.
+/// Events that wait for the caller, and the states that have changed.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     pub(super) seq: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) changed: StateSet,
     pub(super) questions: VecDeque<MateQuestion>,
-    /// What was weighed for each event, where that is asked for.
+    /// The hypotheses behind each event, where the caller asked for them.
     pub(super) accounts: Option<VecDeque<Account>>,
-    /// All explanations are told, not only the likeliest.
+    /// Accounts have all hypotheses, and not only the likeliest.
     pub(super) whole_accounts: bool,
-    /// What is being waited for since the last look.
+    /// What decisions have waited for since the last review began.
     pub(super) waits: Vec<&'static str>,
-    /// Milliseconds by which the watcher's time is ahead of that of the daemon, which events tell.
+    /// The number of milliseconds by which the core's time is ahead of the daemon's, which events have.
     pub(super) before: u64,
-    /// What was heard since the caller last asked for it.
+    /// The weightiest input since the caller last asked.
     pub(super) heard: Option<Heard>,
     /// A person's command is being carried out.
     pub(super) by_command: bool,
@@ -74,7 +74,7 @@ impl Outbox {
         let since_start = |time: Millis| time - self.before;
         let (at, now) = (at.map(since_start), since_start(now));
         if self.events.len() == self.events.capacity() {
-            // What is watched in place of a game keeps many.
+            // The copy of a game keeps many events, so the queue grows by few at a time.
             self.events.reserve_exact(ROOM);
         }
         self.events.push_back(Event {
@@ -95,7 +95,7 @@ impl Outbox {
     }
 }
 
-/// RFC 3339 of `now`, where the wall clock at the origin is known.
+/// The wall-clock time of `now` in RFC 3339, where the one at the origin is known.
 pub(super) fn wall_clock(settings: &Settings, now: Millis) -> Option<String> {
     let ms = settings.epoch_ms?.checked_add(i64::try_from(now.0).ok()?)?;
     let stamp = Timestamp::from_millisecond(ms).ok()?;

@@ -1,4 +1,4 @@
-//! The states of a board that are kept as last values on the broker.
+//! The states of a board. The broker keeps the last value of each.
 
 use std::ops::BitOrAssign;
 
@@ -41,12 +41,12 @@ impl BitOrAssign for StateSet {
 pub enum Status {
     /// The board answers.
     Online,
-    /// It does not.
+    /// The board does not answer.
     #[default]
     Offline,
 }
 
-/// What kind of board, as far as what it says of itself tells: its name is not asked for.
+/// The kind of board, as far as serial number and protocol tell. Nobody asks for its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -65,7 +65,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// By the serial number (protocol reference, section 5).
+    /// The model with this serial number (protocol reference, section 5).
     pub(super) fn of_serial(serial: &str) -> Self {
         if serial.contains('.') {
             Self::Revelation
@@ -77,16 +77,16 @@ impl Model {
     }
 }
 
-/// What is known of the board itself.
+/// The board itself, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BoardInfo {
-    /// What kind of board, as far as it can be told.
+    /// The kind of board, where it is known.
     pub model: Option<Model>,
     /// Its serial number.
     pub serial: Option<String>,
     /// Its firmware, `main.sub`.
     pub firmware: Option<String>,
-    /// Where it is attached.
+    /// The port to which it is attached.
     pub port: Option<String>,
     /// Its battery, where it has told of one.
     pub battery: Option<BatteryView>,
@@ -97,13 +97,13 @@ pub struct BoardInfo {
 /// A board's own battery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BatteryView {
-    /// What is left, in percent.
+    /// Its charge, in percent.
     pub percent: u8,
     /// Whether it is being charged.
     pub charging: bool,
 }
 
-/// What is known of a board's hardware, for the gateway's `health`.
+/// A board's hardware, as far as it is known, for the gateway's `health`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HardwareView {
     /// Its firmware, `main.sub`.
@@ -117,7 +117,7 @@ pub struct HardwareView {
     pub clock_battery_low: Option<bool>,
     /// Bytes and messages that came over the line and could not be read, since the daemon's start.
     pub line_errors: u64,
-    /// How often a reading of the whole board told what no change had told, since the daemon's start.
+    /// How often a dump showed a change that no update had told, since the daemon's start.
     pub lost_updates: u64,
     /// Squares that read nothing in the present game.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +128,7 @@ pub struct HardwareView {
 }
 
 impl HardwareView {
-    /// Whether there is anything to tell besides the firmware.
+    /// True if there is anything to tell besides the firmware.
     #[must_use]
     pub fn is_worth_telling(&self) -> bool {
         let rest = Self {
@@ -140,14 +140,14 @@ impl HardwareView {
     }
 }
 
-/// What stands on the board now.
+/// The position on the board now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PositionView {
     /// Placement field of a FEN, as the sensors say; null before the first reading.
     pub placement: Option<String>,
-    /// Full FEN when the board stands as the game does.
+    /// Full FEN, when the board shows the position of the game.
     pub fen: Option<String>,
-    /// What keeps it from being the game's position: squares that differ, open irregularities.
+    /// Why it is not the position of the game: squares that differ, open irregularities.
     pub problems: Vec<String>,
 }
 

@@ -25,7 +25,8 @@ impl Table {
         }
     }
 
-    /// A game that was watched and not told of has the names of the table as it is when it is told.
+    /// Puts these names into the event that starts a game. A game that began as a copy has the names of the
+    /// time when it is reported.
     pub(super) fn name(&self, started: &mut Event) {
         let Body::GameStarted {
             white,

@@ -1,4 +1,4 @@
-//! A board for tests of the watcher's rooms.
+//! A board for tests of the watcher.
 
 use super::{Settings, Watcher};
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     time::Millis,
 };
 
-/// What comes after a silence is held for a moment.
+/// The watcher holds bytes that come after a silence for a moment. This is longer.
 const HELD_MS: u64 = 60;
 
-/// The board says `message` at `at`, what is due before having happened, and it is heard.
+/// Handles all that is due before `at`, and then gives the watcher `message`.
 pub(super) fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
@@ -24,7 +24,7 @@ fn pass(watcher: &mut Watcher, until: u64) {
     }
 }
 
-/// Both sides have ten minutes, and the time of one runs.
+/// A frame of a running clock with ten minutes on both sides.
 pub(super) fn clock(lever: Lever) -> Message<'static> {
     let time = ClockTime {
         seconds: 600,
@@ -39,26 +39,26 @@ pub(super) fn clock(lever: Lever) -> Message<'static> {
     })
 }
 
-/// The initial array, in the order of the wire.
-pub(super) fn initial_men() -> [PieceCode; 64] {
+/// The initial position, in the order of the wire.
+pub(super) fn initial_pieces() -> [PieceCode; 64] {
     let mut squares = [PieceCode::EMPTY; 64];
-    for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-        (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-        (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+    for (i, code) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+        (squares[i], squares[8 + i]) = (PieceCode(code), PieceCode(7));
+        (squares[56 + i], squares[48 + i]) = (PieceCode(code - 6), PieceCode(1));
     }
     squares
 }
 
-/// A board on which 1.e4 was played and pressed.
+/// A watcher of a board on which White has played 1.e4 and pressed.
 pub(super) fn after_e4() -> Watcher {
     after_e4_under(Settings::default())
 }
 
-/// The same as the event is set.
+/// The same with these settings.
 pub(super) fn after_e4_under(settings: Settings) -> Watcher {
     let mut watcher = Watcher::new(settings, None);
     watcher.handle_link_up(Millis(0), "port");
-    let squares = initial_men();
+    let squares = initial_pieces();
     hear(&mut watcher, 100, Message::Dump(&squares));
     hear(&mut watcher, 1500, clock(Lever::LeftHigh));
     for (at, square, piece) in [(3000, 52, PieceCode::EMPTY), (3300, 36, PieceCode(1))] {

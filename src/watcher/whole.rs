@@ -1,4 +1,5 @@
-//! The wire of a board that tells whole positions, of any family: its driver on one side, the core on the other.
+//! The wire of a board of any family that tells whole positions. It connects the driver of the family with
+//! the core.
 
 use super::core::Core;
 use crate::{
@@ -7,22 +8,23 @@ use crate::{
     time::Millis,
 };
 
-/// A board that tells the same 24 times a second makes nobody look more often than this.
+/// The core reviews an unchanged position no more often than this, though some boards tell it 24 times a
+/// second.
 const LOOK_MS: u64 = 250;
-/// Of one that tells changes only, it is looked at what that means for as long as nothing changes.
+/// While a board that tells only changes is at rest, the core reviews it this often.
 const QUIET_LOOK_MS: u64 = 1500;
 
-/// See the module.
+/// The wire of such a board.
 #[derive(Debug)]
 pub(super) struct Whole {
     family: &'static Family,
     driver: Box<dyn Driver>,
     identity: Identity,
-    /// What stood there when the core was told last, on this link.
+    /// The last position on this link that the core got.
     told: Option<[PieceCode; 64]>,
-    /// When the core looked last at what stands there.
+    /// When the core last reviewed the position.
     looked: Millis,
-    /// How much of what was garbled is counted.
+    /// How many garbled messages of the driver are counted.
     garbled: u64,
 }
 
@@ -38,7 +40,7 @@ impl Whole {
         }
     }
 
-    /// It may lead to another board, in mid-sentence.
+    /// The link may lead to another board, and begin within a message.
     pub(super) fn link_up(&mut self, now: Millis) {
         *self = Self::new(self.family);
         self.driver.link_up(now);
@@ -89,7 +91,7 @@ impl Whole {
         self.driver.poll_timeout().into_iter().chain(look).min()
     }
 
-    /// What is told next is looked at, even if it is what was told before.
+    /// Gives the next position to the core even if it is unchanged.
     pub(super) fn read_anew(&mut self) {
         self.told = None;
     }

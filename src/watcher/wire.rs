@@ -1,4 +1,4 @@
-//! What a board speaks: bytes in, readings for the core and words for the board out.
+//! The wire of one board: bytes come in, readings go to the core, and commands to the board.
 
 use super::{
     LinkWish,
@@ -13,19 +13,19 @@ use crate::{
     time::Millis,
 };
 
-/// How bytes come, and what they prove.
+/// How bytes come, and what that proves.
 #[derive(Debug)]
 enum Comes {
-    /// As they are said: all that was said before has come.
+    /// Bytes come as they are sent. Everything that was sent before has come.
     InTime,
-    /// Several messages at once: each may have been late, and all has come when they have.
+    /// Several messages come at once. Each may have been late, and everything has come once all of them have.
     Together,
-    /// After a silence: their messages happened at these times, as far as that can be told.
+    /// Bytes come after a silence. Their messages happened roughly at these times.
     Late(std::vec::IntoIter<Millis>),
 }
 
 impl Comes {
-    /// When the next message happened; none where that was when it came.
+    /// When the next message happened; none if it happened when it came.
     fn happened(&mut self) -> Option<Millis> {
         match self {
             Self::Late(times) => times.next(),
@@ -41,7 +41,7 @@ pub(super) enum Wire {
     Whole(Whole),
 }
 
-/// A DGT board: it is spoken with.
+/// The wire of a DGT board, with which the watcher holds a conversation.
 #[derive(Debug)]
 pub(super) struct Dgt {
     decoder: Decoder,
@@ -51,7 +51,8 @@ pub(super) struct Dgt {
 }
 
 impl Wire {
-    /// Of a board that speaks `protocol` over a line that is known to gather its bytes for `gathered` milliseconds.
+    /// The wire of a board that speaks `protocol`, over a line that is known to gather its bytes for
+    /// `gathered` milliseconds.
     pub(super) fn new(protocol: Protocol, gathered: u64) -> Self {
         match protocol.family() {
             None => Self::Dgt(Box::new(Dgt {
@@ -88,9 +89,8 @@ impl Wire {
         }
     }
 
-    /// Bytes from the board, in any split. The core looks at everything after each message, so that
-    /// how the bytes were split does not matter. Returns by how many milliseconds the core's time is further
-    /// ahead than before.
+    /// Takes bytes from the board, in any split. The core reviews everything after each message, so that the
+    /// split does not matter. Returns by how many milliseconds the core's time is further ahead than before.
     pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
         match self {
             Self::Dgt(dgt) => dgt.bytes(now, bytes, core),
@@ -121,8 +121,8 @@ impl Wire {
         }
     }
 
-    /// What came and was held is taken: something else happens. Returns by how many milliseconds the core's time is further
-    /// ahead than before.
+    /// Works off the held bytes before something else happens. Returns by how many milliseconds the core's
+    /// time is further ahead than before.
     pub(super) fn release(&mut self, core: &mut Core) -> u64 {
         match self {
             Self::Dgt(dgt) => dgt.release(core),
@@ -144,7 +144,7 @@ impl Wire {
         }
     }
 
-    /// The whole board is to be read; a board that tells whole positions says it all each time.
+    /// Asks for a dump. A board that tells whole positions does so each time.
     pub(super) fn request_dump(&mut self, now: Millis) {
         match self {
             Self::Dgt(dgt) => dgt.session.request_dump(dgt.backlog.on_line(now)),
@@ -152,15 +152,15 @@ impl Wire {
         }
     }
 
-    /// The board is to say anything, so that what it said before is known to have come; one that tells whole positions says
-    /// them all the time.
+    /// Asks the board to send anything, so that everything it sent before is known to have come. A board that
+    /// tells whole positions sends them all the time.
     pub(super) fn request_sign(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
             dgt.session.request_sign(dgt.backlog.on_line(now));
         }
     }
 
-    /// The board is to tell its log; one that cannot be asked has none.
+    /// Asks the board for its log. Only a DGT board has one.
     pub(super) fn request_event_log(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
             dgt.session.request_event_log(dgt.backlog.on_line(now));
@@ -185,7 +185,7 @@ impl Wire {
 
 impl Dgt {
     fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
-        // Nothing proves nothing.
+        // No bytes prove nothing.
         if bytes.is_empty() {
             return 0;
         }
@@ -193,12 +193,12 @@ impl Dgt {
         if self.late.holds(now, bytes, core.wants_sign()) {
             return 0;
         }
-        // What was held before comes before.
+        // The held bytes come first.
         let ahead = self.release(core);
         ahead + self.hear(now, bytes, core, &mut Comes::InTime)
     }
 
-    /// Takes what is held, each message at the time at which it happened.
+    /// Works off the held bytes, each message at the time at which it happened.
     fn release(&mut self, core: &mut Core) -> u64 {
         let was_silent = self.late.was_silent();
         let held = self.late.take();
@@ -209,7 +209,7 @@ impl Dgt {
         for (now, bytes) in &held {
             decoder.push(*now, bytes, &mut |message| came.push((*now, Sort::of(&message))));
         }
-        // What was awaited, and does not come after a silence, comes when it happened, or nearly.
+        // Bytes that were awaited and do not come after a silence come nearly when they happened.
         let happened = if was_silent {
             self.late.times(&came)
         } else {
@@ -242,7 +242,7 @@ impl Dgt {
         ahead
     }
 
-    /// Bytes that came at `now`.
+    /// Takes bytes that came at `now`.
     fn hear(&mut self, now: Millis, bytes: &[u8], core: &mut Core, comes: &mut Comes) -> u64 {
         let Self {
             decoder,
@@ -264,7 +264,7 @@ impl Dgt {
             if at < now {
                 core.told = then;
             }
-            // What came in one instant came in its order.
+            // Messages of one instant keep their order.
             let then = if late.has_waited() {
                 then.max(core.now + 1)
             } else {
@@ -276,7 +276,7 @@ impl Dgt {
             if waited > 0 {
                 ahead += waited;
                 core.out.before += waited;
-                // What became due meanwhile comes first.
+                // Decisions that became due meanwhile come first.
                 core.review(then);
             } else if at < now {
                 core.pass(then);
@@ -298,7 +298,7 @@ impl Dgt {
         ahead
     }
 
-    /// Time passes. Returns until when it is known what came.
+    /// Time passes. Returns the time until which it is known what has come.
     fn known(&mut self, now: Millis) -> Millis {
         let now = self.backlog.on_line(now);
         self.late.tick(now);
@@ -320,7 +320,8 @@ mod tests {
 
     const KNIGHT: PieceCode = PieceCode(9);
 
-    /// 1...Ng8 is read on g6, where it may not go, and pressed. What the board says next comes at `at` in one piece.
+    /// Black puts the knight of g8 on g6, where it may not go, and presses. The next messages of the board,
+    /// `said`, come at `at` in one piece. Returns true if the watcher accuses Black.
     fn accuses(at: u64, said: &[Message<'_>]) -> bool {
         let mut watcher = after_e4();
         let field = |square, piece| Message::Field { square, piece };
@@ -343,11 +344,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_accused_while_what_excuses_him_may_be_on_its_way() {
+    fn nobody_is_accused_while_a_reading_that_excuses_may_be_on_its_way() {
         let ticks = clock(Lever::LeftHigh);
-        assert!(!accuses(6950, &[]), "nothing was heard since");
-        assert!(accuses(7000, &[ticks]), "the clock ticks in its time");
-        // The line stood still for less than a second, and the knight had been put right by then.
+        assert!(!accuses(6950, &[]), "nothing came since the press");
+        assert!(accuses(7000, &[ticks]), "the clock sends its frame in time");
+        // The line stood still for less than a second. Black had put the knight on a legal square by then.
         let square = |square, piece| Message::Field { square, piece };
         let excuse = [square(22, PieceCode::EMPTY), square(21, KNIGHT), ticks];
         assert!(!accuses(7100, &excuse));

@@ -38,7 +38,7 @@ fn worked_examples_of_commands() {
     command(BusCommand::Ping(None), [0x87, 0x00, 0x00, 0x07]);
     command(BusCommand::IgnoreNextPing(to), [0x8a, 0x08, 0x01, 0x13]);
     command(BusCommand::Version(to), [0x8b, 0x08, 0x01, 0x14]);
-    // The vendor's example, and what only others send: the start tag and what follows it, single-board mode, reset, all at once.
+    // The vendor's example, and commands that this program never sends.
     assert_eq!(checksum(&[0x81, 0x10, 0x06]), 0x17);
     assert_eq!(read_command([0x85, 0x08, 0x01, 0x0e]), Some((0x85, ADDRESS)));
     assert_eq!(read_command([0x86, 0x08, 0x01, 0x0f]), Some((0x86, ADDRESS)));
@@ -88,11 +88,11 @@ fn worked_examples_of_answers() {
 #[test]
 fn the_initial_position_has_the_checksum_of_the_reference() {
     let mut squares = [PieceCode::EMPTY; 64];
-    for (file, man) in [2, 3, 4, 6, 5, 4, 3, 2].into_iter().enumerate() {
-        squares[56 + file] = PieceCode(man);
+    for (file, piece) in [2, 3, 4, 6, 5, 4, 3, 2].into_iter().enumerate() {
+        squares[56 + file] = PieceCode(piece);
         squares[48 + file] = PieceCode(1);
         squares[8 + file] = PieceCode(7);
-        squares[file] = PieceCode(man + 6);
+        squares[file] = PieceCode(piece + 6);
     }
     let mut bytes = Vec::new();
     BusAnswer::Said(Message::Dump(&squares)).encode(ADDRESS, &mut bytes);

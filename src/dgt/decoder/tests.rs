@@ -11,7 +11,7 @@ fn hex(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// The messages of some bytes, and what was counted.
+/// The messages of some bytes, and the counts.
 fn decode(bytes: &[u8]) -> (Vec<String>, Stats) {
     let mut decoder = Decoder::new();
     let mut messages = Vec::new();
@@ -38,11 +38,11 @@ fn same(text: &str, message: Message<'_>) {
 
 fn initial(turned: bool) -> [PieceCode; 64] {
     let mut squares = [PieceCode::EMPTY; 64];
-    for (file, man) in [2, 3, 4, 6, 5, 4, 3, 2].into_iter().enumerate() {
-        squares[56 + file] = PieceCode(man);
+    for (file, piece) in [2, 3, 4, 6, 5, 4, 3, 2].into_iter().enumerate() {
+        squares[56 + file] = PieceCode(piece);
         squares[48 + file] = PieceCode(1);
         squares[8 + file] = PieceCode(7);
-        squares[file] = PieceCode(man + 6);
+        squares[file] = PieceCode(piece + 6);
     }
     if turned {
         squares.reverse();

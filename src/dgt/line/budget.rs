@@ -1,25 +1,26 @@
-//! How long a line takes to visit its boards: 9600 baud, eight bits a byte and two around them.
+//! How long a line takes to visit its boards, at 9600 baud with eight bits a byte and two around them.
 
-/// Microseconds of one byte on the wire.
+/// Time of one byte on the wire, in microseconds.
 const BYTE_US: u64 = 1_000_000 * 10 / 9600;
-/// A question.
+/// Bytes of a question.
 const QUESTION: u64 = 4;
-/// Answers: no change, a clock, a whole board.
+/// Bytes of an answer: no change, a clock, a whole board.
 const NOTHING: u64 = 6;
 const CLOCK: u64 = 13;
 const DUMP: u64 = 70;
-/// Milliseconds of so many bytes on the wire.
+/// Time of `bytes` bytes on the wire, in milliseconds.
 pub(super) const fn wire_ms(bytes: u64) -> u64 {
     (bytes * BYTE_US).div_ceil(1000)
 }
 
-/// From the end of a question to the begin of its answer, as a rule (milliseconds): the board, the adapter and we take their time.
+/// Usual time from the end of a question to the beginning of its answer (milliseconds). The board, the
+/// adapter and this program need it.
 pub const USUAL_ANSWER_MS: u64 = 10;
-/// A board that is not there is asked for once a second, and its answer is waited for so long.
+/// The master asks for an absent board once a second, and waits for this long (milliseconds).
 const ABSENT_MS: u64 = 105;
 
-/// Microseconds of a round in which `boards` boards are asked for their changes, and their clocks where `clocks`, when each
-/// answer begins `answer_ms` after its question.
+/// Time of a round, in microseconds, in which the master asks `boards` boards for their changes, and for
+/// their clocks if `clocks` is true. Each answer begins `answer_ms` after its question.
 #[must_use]
 pub fn cycle_us(boards: u64, clocks: bool, answer_ms: u64) -> u64 {
     let exchange = |answer: u64| (QUESTION + answer) * BYTE_US + answer_ms * 1000;
@@ -27,8 +28,8 @@ pub fn cycle_us(boards: u64, clocks: bool, answer_ms: u64) -> u64 {
     boards * (exchange(NOTHING) + clock)
 }
 
-/// For how long a line of `boards` boards gathers what each of them says (milliseconds): a round, with one whole board and one
-/// board that is not there.
+/// For how long a line of `boards` boards gathers the messages of each (milliseconds): one round, with one
+/// dump and one absent board.
 #[must_use]
 pub fn gathered_ms(boards: u64) -> u64 {
     let dump = (QUESTION + DUMP) * BYTE_US + USUAL_ANSWER_MS * 1000;
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_takes_as_long_as_is_said() {
+    fn a_round_takes_no_longer_than_the_documents_say() {
         for (boards, most_ms) in [(12, 800), (24, 1600), (40, 2700)] {
             for answer_ms in [5, USUAL_ANSWER_MS, 19] {
                 let took = cycle_us(boards, true, answer_ms);

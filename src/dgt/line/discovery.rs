@@ -1,5 +1,6 @@
-//! Who is on a line: all boards are asked at once, and answer when they like within a second (protocol 2.6). Answers collide,
-//! so who was understood is told to be quiet, and the others are asked again, until nobody new answers.
+//! Finds the boards of a line. The discovery asks all boards at once, and each answers at some moment within
+//! a second (protocol 2.6). Answers collide. So the discovery tells each board that it understood to be
+//! quiet, and asks again, until no new board answers.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,21 +14,21 @@ use crate::time::Millis;
 const WINDOW: u64 = 1500;
 /// How long the answer of one board may take.
 const ANSWER: u64 = 105;
-/// Rounds without a new board, one after the other, after which the rest are not there.
+/// After this many rounds in a row without a new board, there are no more.
 const QUIET: u32 = 2;
-/// Rounds, whatever comes.
+/// Most rounds, whatever comes.
 const MOST: u32 = 12;
 
-/// Looks for boards. A state machine as the [`Master`](super::Master).
+/// Looks for boards. It is a state machine like the [`Master`](super::Master).
 #[derive(Debug, Default)]
 pub struct Discovery {
     decoder: BusDecoder,
     echo: Echo,
     found: BTreeSet<Address>,
-    /// Who answered in this round: nobody does twice.
+    /// Boards that answered in this round. No board answers twice.
     answered: BTreeSet<Address>,
     doubled: BTreeSet<Address>,
-    /// Who is still to be told to be quiet.
+    /// Boards that the discovery still has to tell to be quiet.
     to_hush: VecDeque<Address>,
     until: Option<Millis>,
     pings: bool,
@@ -40,7 +41,7 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Begins.
+    /// A discovery that has not begun.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -58,13 +59,13 @@ impl Discovery {
         self.doubled.iter().copied().collect()
     }
 
-    /// Nobody new answers.
+    /// True when no new board answers any more.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Bytes came over the line, in any split.
+    /// Takes bytes of the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let mut pongs = Vec::new();
         self.decoder
@@ -79,7 +80,7 @@ impl Discovery {
                 self.doubled.insert(address);
             }
             if !self.pings {
-                // It is told, and has said so.
+                // The board was told to be quiet, and has confirmed it.
                 self.until = None;
             }
         }

@@ -9,22 +9,23 @@ use crate::time::Millis;
 
 /// Boards answer within 20 ms, those behind slow adapters later (protocol 2.6).
 const ANSWER: u64 = 100;
-/// Silence after which a damaged answer is over.
+/// After this long without a byte, a damaged answer has ended.
 const REST: u64 = 40;
-/// An answer that has begun may pause for so long in all. What comes slower than at half the pace of the line besides is none: a
-/// board that dribbles keeps nobody waiting.
+/// Total length of the pauses in an answer. Besides these, an answer must come at half the pace of the line
+/// at least, so that a board that sends byte by byte keeps no other board waiting.
 const PAUSES: u64 = 100;
-/// No answer of a known length is longer, in bytes (a whole board of the large kind), be it another program's, which may come first.
-/// A line that is never quiet keeps nobody waiting either.
+/// The longest answer of a known length, in bytes: a dump of a large board. An answer to another program,
+/// which may come first, is no longer. So a line that is never quiet keeps no board waiting.
 const LONGEST: u64 = 106;
-/// Bytes of a question, and its time on the wire.
+/// Number of bytes of a question, and its time on the wire.
 pub(super) const QUESTION_BYTES: usize = 4;
 pub(super) const QUESTION: u64 = wire_ms(QUESTION_BYTES as u64);
 
-/// What may be asked on a line that boards share. There is no other: what writes into a board, resets it or takes it off the line
-/// cannot be expressed. The original program writes a tag into each board's log when a game begins (`85`), so that it can ask
-/// for all that happened since (`86`). That log is the board's memory, and what it would mend is mended without it: a repeat (`84`)
-/// has the changes that were lost on the way, and the whole board (`82`) tells what stands there in any case.
+/// A question on a line that boards share. There are no others: this type cannot express a command that
+/// writes into a board, resets it or takes it off the line. The original program writes a tag into each
+/// board's log when a game begins (`85`), so that it can ask for everything since then (`86`). The log is the
+/// board's memory, and this program does not need the tag: a repeat (`84`) has the changes that were lost on
+/// the way, and a dump (`82`) has all squares in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     Version,
@@ -33,7 +34,7 @@ pub(super) enum Question {
     Changes,
     Repeat,
     Ping,
-    /// To be quiet when all are asked whether they are there.
+    /// Tells the board not to answer the next question to all boards.
     Hush,
 }
 
@@ -52,7 +53,7 @@ impl Question {
     }
 }
 
-/// An answer, on its own feet.
+/// An answer that owns its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Version(Option<(u8, u8)>),
@@ -63,7 +64,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// None for what nobody on this line asks for.
+    /// None for an answer that no [`Question`] asks for.
     pub(super) fn of(answer: &BusAnswer<'_>) -> Option<Self> {
         Some(match answer {
             BusAnswer::Said(Message::Firmware(main, sub)) => Self::Version(Some((*main, *sub))),
@@ -80,7 +81,7 @@ impl Answer {
         })
     }
 
-    /// Whether this is what was asked for.
+    /// True if this answers `question`.
     pub(super) fn is_to(&self, question: Question) -> bool {
         matches!(
             (self, question),
@@ -93,17 +94,17 @@ impl Answer {
     }
 }
 
-/// A question that was asked, and has no answer yet.
+/// A question without its answer yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Exchange {
     pub(super) question: Question,
     asked: Millis,
     heard: Option<Heard>,
-    /// Bytes that may come.
+    /// Number of bytes that the answer may have.
     length: u64,
 }
 
-/// What has come of an answer.
+/// The part of an answer that has come.
 #[derive(Clone, Copy, Debug)]
 struct Heard {
     first: Millis,
@@ -121,7 +122,7 @@ impl Exchange {
         }
     }
 
-    /// So many bytes came, if only of a part of an answer that lacks as many as `missing` then.
+    /// Takes note that `bytes` bytes came. The answer lacks `missing` bytes after them.
     pub(super) fn hears(&mut self, now: Millis, bytes: usize, missing: usize) {
         let heard = self.heard.get_or_insert(Heard {
             first: now,
@@ -130,27 +131,27 @@ impl Exchange {
         });
         heard.last = now;
         heard.bytes += bytes as u64;
-        // Only the answer itself tells how many changes there are.
+        // Only the answer itself shows how many changes it has.
         if matches!(self.question, Question::Changes | Question::Repeat) && missing > 0 {
             self.length = self.length.max(heard.bytes + missing as u64);
         }
     }
 
-    /// The question is still on the wire.
+    /// True while the question is still on the wire.
     pub(super) fn is_being_asked(&self, now: Millis) -> bool {
         now.since(self.asked) < QUESTION
     }
 
-    /// Nothing came at all.
+    /// True if nothing came at all.
     pub(super) fn is_silent(&self) -> bool {
         self.heard.is_none()
     }
 
-    /// When the answer is not waited for any longer.
+    /// When the master stops waiting for the answer.
     pub(super) fn until(&self) -> Millis {
         let first = self.asked + QUESTION + ANSWER;
         let Some(heard) = self.heard else { return first };
-        // An eighth more: not all boards are as fast as they should be.
+        // Allows an eighth more time, because some boards are slower than they should be.
         let whole = first + wire_ms(self.length * 9 / 8);
         let at_pace = heard.first + PAUSES + 2 * wire_ms(heard.bytes);
         first.max((heard.last + REST).min(whole).min(at_pace))
@@ -161,9 +162,9 @@ impl Exchange {
 mod tests {
     use super::*;
 
-    /// Noise, or another program that never stops: the other boards have their turn.
+    /// With noise, or with another program that never stops, the other boards still have their turn.
     #[test]
-    fn a_line_that_is_never_quiet_is_given_up() {
+    fn the_master_gives_up_a_line_that_is_never_quiet() {
         let mut exchange = Exchange::new(Millis(1000), Question::Clock);
         for ms in (1000..30_000).step_by(20) {
             exchange.hears(Millis(ms), 20, 0);
@@ -173,7 +174,7 @@ mod tests {
 
     /// Bytes that come one by one are no answer, whatever they announce.
     #[test]
-    fn an_answer_that_dribbles_is_given_up() {
+    fn the_master_gives_up_an_answer_that_comes_byte_by_byte() {
         let mut exchange = Exchange::new(Millis(1000), Question::Changes);
         let mut now = Millis(1010);
         while now < exchange.until() {
@@ -183,9 +184,9 @@ mod tests {
         assert!(now.since(Millis(1000)) < 200, "{now:?}");
     }
 
-    /// All changes that a board can keep take 8.3 s (protocol 3.5). Adapters hand on what came by some bytes.
+    /// The changes that a board can keep take 8.3 s (protocol 3.5). Adapters hand bytes on in groups of some.
     #[test]
-    fn the_longest_answer_is_waited_for_to_its_end() {
+    fn the_master_waits_for_the_end_of_the_longest_answer() {
         let mut exchange = Exchange::new(Millis(0), Question::Repeat);
         let (mut now, mut left) = (Millis(100), 7942);
         while left > 0 {

@@ -1,32 +1,33 @@
-//! How a line does, for people.
+//! Figures on the state of a line, for people.
 
 use super::member::Errors;
 
-/// How a line does.
+/// Figures on the state of a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Milliseconds of the last round in which every board that is there was visited.
+    /// Milliseconds of the last round, in which the master visited every board that answers.
     pub cycle_ms: u64,
     /// The longest time between two visits of one board.
     pub longest_ms: u64,
-    /// Answers to nothing that was asked.
+    /// Number of answers that the master had not asked for.
     pub unasked: u64,
-    /// Another program asks boards of this line, or did within a minute.
+    /// Another program asks boards of this line, or did so within the last minute.
     pub is_shared: bool,
-    /// Each board's address, whether it is there, and its errors.
+    /// The figures of each board.
     pub boards: Vec<Figure>,
-    /// Addresses of boards that answer and are none of these, where they are looked for.
+    /// Addresses of boards that answer and are not among these, if the master searches for them.
     pub strangers: Vec<u16>,
 }
 
-/// How one board of a line does.
+/// Figures on one board of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Its address.
     pub address: u16,
-    /// It answers.
+    /// The board answers.
     pub is_here: bool,
-    /// What answers at its address has not been understood for a while: two boards may have that address.
+    /// The master has not understood the answers from its address for a while: two boards may have that
+    /// address.
     pub is_garbled: bool,
     /// Its errors.
     pub errors: Errors,

@@ -1,4 +1,4 @@
-//! One board of a line, as the line knows it.
+//! One board of a line, as the master knows it.
 
 use super::{
     super::{
@@ -12,38 +12,42 @@ use super::{
 };
 use crate::time::Millis;
 
-/// Between two questions for the same board (milliseconds, as all below): it scans its squares in 200.
+/// Between two visits of the same board (milliseconds, as all below). The board scans its squares in 200.
 const REST: u64 = 100;
-/// Between two questions for a running clock with some minutes left, for one that stands, and where none is.
+/// Between two questions for the clock: for a running clock with some minutes left, for a stopped one, and
+/// where there is none.
 const CLOCK: [u64; 3] = [900, 2000, 5000];
-/// And for each board of the line: on a long one what changes is worth more than the seconds in between. A press tells its time.
+/// The same for a running clock, multiplied by the number of boards. On a long line, changes are worth more
+/// than the seconds between, and a press has its time anyway.
 const CLOCK_A_BOARD: u64 = 60;
-/// A clock with less left than this many seconds is asked at each visit.
+/// The master asks for a clock with less left than this many seconds at each visit.
 const SHORT: u32 = 300;
-/// What a visit with an answer too many counts for, against one with a damaged answer.
+/// How much a visit with an extra answer counts, compared with one with a damaged answer.
 pub(super) const ECHOED: u32 = 3;
-/// Where that was said twice, one board or two may have answered, us or us and another program: the board is left alone for so long at
-/// the least, and twice as long at the most. Who answers meanwhile is asked by another program.
+/// After extra answers, either two boards have one address, or another program asks as well. So the master
+/// leaves the board alone for this long at least, and twice as long at most. If it answers meanwhile, another
+/// program asks it.
 const LISTEN: u64 = 1000;
-/// The golden ratio, by which times that lie next to each other are scattered.
+/// The golden ratio. It scatters times that lie next to each other.
 const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
-/// More than this does not count: a board that was not understood for hours is understood again after some visits.
+/// The count of garbled visits goes no higher, so that a board that was garbled for hours counts as
+/// understood again after some good visits.
 const MOST_GARBLED: u32 = 16;
-/// A board that does not tell of its clock is asked this seldom.
+/// Between two questions for the clock of a board that does not answer them.
 const NO_ANSWER: u64 = 10_000;
-/// Bytes of changes that a board keeps (protocol 3.5).
+/// Number of bytes of changes that a board keeps (protocol 3.5).
 const STORE: usize = 0x1f00;
-/// So many times in a row without an answer, and a question is not asked at each visit any more.
+/// After this many times in a row without an answer, the master no longer asks a question at each visit.
 const TRIES: u32 = 3;
 
-/// How often a board could not be understood, or was not heard.
+/// How often a board did not answer or was not understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Errors {
-    /// Questions without any answer.
+    /// Number of questions without any answer.
     pub silent: u64,
-    /// Answers that came damaged.
+    /// Number of answers that came damaged.
     pub damaged: u64,
-    /// Whole boards that showed changes which were never told.
+    /// Number of dumps that showed changes which the board had never told.
     pub lost: u64,
 }
 
@@ -51,40 +55,43 @@ pub struct Errors {
 pub(super) struct Member {
     pub(super) address: Address,
     serial: String,
-    /// It answers.
+    /// The board answers.
     pub(super) is_here: bool,
-    /// What it has to tell is from before it was here.
+    /// The board has just begun to answer: the changes that it tells first are from before.
     pub(super) is_fresh: bool,
-    /// Visits in a row in which it said nothing.
+    /// Number of visits in a row in which it sent nothing.
     pub(super) misses: u32,
-    /// Visits in a row in which nothing that it said was understood.
+    /// Number of visits in a row in which the master understood nothing.
     pub(super) fruitless: u32,
-    /// Visits in which what it said was damaged while the others were well, or said twice, less those in which all was well.
+    /// Counts visits with extra answers, or with damaged answers while the other boards' were good. Good
+    /// visits count against them.
     pub(super) garbled: u32,
-    /// Since the last visit more came from its address than was asked for.
+    /// Since the last visit, extra answers came from its address.
     pub(super) echoed: bool,
-    /// Since the last visit something came damaged.
+    /// Since the last visit, an answer came damaged.
     pub(super) damaged: bool,
-    /// In the last visit something did.
+    /// In the last visit, an answer came damaged.
     pub(super) was_damaged: bool,
     pub(super) firmware: Option<(u8, u8)>,
     version_tries: u32,
     pub(super) stand_in: StandIn,
     pub(super) model: BoardModel,
-    /// The last changes that it told.
+    /// The last changes that the board told.
     pub(super) last_changes: Option<Vec<u8>>,
-    /// All changes that it told, as it keeps them itself: a board that comes tells first what was told last, and what came since.
+    /// All changes that the board told, as it keeps them itself. A board that begins to answer first repeats
+    /// the changes that it told last, and then tells those since.
     log: Vec<u8>,
-    /// It is not known whether it has told its changes: they are to be repeated first.
+    /// The master does not know whether it missed the last changes, so it first asks the board to repeat
+    /// them.
     pub(super) is_unsettled: bool,
-    /// What it said may have been lost, and who watches it does not know that yet.
+    /// Changes may have been lost, and the board's watcher does not know that yet.
     pub(super) may_have_lost: bool,
-    /// The last visit came much later than the one before.
+    /// The last visit came much later than it should have.
     pub(super) is_overdue: bool,
-    /// When it was last asked anything.
+    /// When the master last asked this board.
     pub(super) asked: Option<Millis>,
     visited: Option<Millis>,
-    /// It may be one of two of its address.
+    /// Two boards may have this address.
     is_doubtful: bool,
     clock_asked: Option<Millis>,
     clock_silent: u32,
@@ -122,8 +129,9 @@ impl Member {
         }
     }
 
-    /// It answers, for the first time or again. Who was told something last may have died of it: it is asked to repeat that first, and
-    /// asked for more when somebody awaits what stands on it. Till then what it has to tell is safe with it.
+    /// The board answers, for the first time or again. The last program that asked may have ended before it
+    /// used the changes. So the master first asks the board to repeat them, and asks for more only when a
+    /// watcher waits for the position. Until then the board keeps its changes.
     pub(super) fn arrive(&mut self) {
         let (address, serial) = (self.address, std::mem::take(&mut self.serial));
         *self = Self {
@@ -139,17 +147,19 @@ impl Member {
         };
     }
 
-    /// When it may be visited again.
+    /// When the master may visit the board again.
     pub(super) fn due(&self) -> Millis {
         let Some(visited) = self.visited else {
             return Millis(0);
         };
-        // Another program that does as we do waits as well, and its time began at another moment: it waits for another while.
+        // Another program like this one waits as well. The scatter makes it wait for another time, because
+        // its time began at another moment.
         let listens = LISTEN + (visited.0.wrapping_mul(SCATTER) >> 32) % LISTEN;
         visited + if self.is_doubtful { listens } else { REST }
     }
 
-    /// What to ask it now, on a line of so many boards, in this order; the changes come last. The whole board is left out unless `may_dump`.
+    /// The questions for this visit, on a line of `boards` boards, in their order. The changes come last.
+    /// There is a dump only if `may_dump`.
     pub(super) fn questions(&mut self, now: Millis, boards: u64, may_dump: bool) -> Vec<Question> {
         let is_awaited = self.model.squares.is_some() || may_dump && self.stand_in.dump_wanted;
         if !is_awaited && !self.is_unsettled {
@@ -177,7 +187,7 @@ impl Member {
         questions
     }
 
-    /// When its clock is to be asked; none when at once.
+    /// When the clock is due; none if it is due at once.
     fn clock_due(&self, boards: u64) -> Option<Millis> {
         let asked = self.clock_asked?;
         let [running, standing, absent] = CLOCK;
@@ -195,7 +205,7 @@ impl Member {
         })
     }
 
-    /// Its clock was standing when it was last asked, and something was played or pressed since.
+    /// True if the clock stood at the last question, and `changes` have a half-move or a press since.
     pub(super) fn may_have_started(&self, changes: &[u8]) -> bool {
         let stood = match self.model.clock {
             Some(ClockSaid::Reading(reading)) => !reading.running,
@@ -206,17 +216,17 @@ impl Member {
         stood && !self.is_fresh && LogRecords::new(changes).any(is_news)
     }
 
-    /// Its last answers came no longer ago than this.
+    /// True if its last answers came no longer ago than `ms`.
     pub(super) fn is_answered_within(&self, now: Millis, ms: u64) -> bool {
         self.visited.is_some_and(|visited| now.since(visited) <= ms)
     }
 
-    /// It was asked something no longer ago than this.
+    /// True if the master asked it no longer ago than `ms`.
     pub(super) fn is_asked_within(&self, now: Millis, ms: u64) -> bool {
         self.asked.is_some_and(|asked| now.since(asked) <= ms)
     }
 
-    /// It told these changes.
+    /// Notes changes that the board told.
     pub(super) fn note_changes(&mut self, changes: &[u8]) {
         self.log.extend_from_slice(changes);
         if self.log.len() > 2 * STORE {
@@ -224,17 +234,18 @@ impl Member {
         }
     }
 
-    /// What it told may have had a gap, or be of two boards: nobody knows what it was.
+    /// Forgets the changes, because they may have a gap or come from two boards.
     pub(super) fn forget_log(&mut self) {
         self.log.clear();
     }
 
-    /// It did not tell of its clock.
+    /// Notes that the board did not answer the question for its clock.
     pub(super) fn clock_is_silent(&mut self) {
         self.clock_silent += 1;
     }
 
-    /// A visit is over that brought the changes, on a line that may be noisy for all. Returns the milliseconds since the one before.
+    /// Ends a visit that brought the changes. `is_noisy` says that the whole line is noisy. Returns the
+    /// milliseconds since the visit before.
     pub(super) fn visited(&mut self, now: Millis, clock: bool, is_noisy: bool) -> Option<u64> {
         (self.misses, self.fruitless) = (0, 0);
         let (echoed, damaged) = (
@@ -254,24 +265,24 @@ impl Member {
         self.visited.replace(now).map(|before| now.since(before))
     }
 
-    /// What it said was damaged or said twice, which counts for so much.
+    /// Counts a damaged or an extra answer as much as `count`.
     pub(super) fn is_garbled_by(&mut self, count: u32) {
         self.garbled = (self.garbled + count).min(MOST_GARBLED);
     }
 
-    /// A visit came to nothing.
+    /// Ends a visit that brought nothing.
     pub(super) fn missed(&mut self, now: Millis) {
         self.visited = Some(now);
     }
 
-    /// What its watcher says to it. Returns what is answered at once.
+    /// Takes bytes that the watcher sends to the board. Returns the answer that can be given at once.
     pub(super) fn hear(&mut self, now: Millis, bytes: &[u8]) -> Vec<u8> {
         let clock = self.model.clock;
         let known = known(self.address, &self.serial, self.firmware, clock);
         self.stand_in.hear(now, bytes, &known)
     }
 
-    /// What its watcher is told of what came, whose clock said `before`.
+    /// The bytes for the watcher after a visit. `before` is what the clock showed before the visit.
     pub(super) fn tell(&mut self, now: Millis, told: &VisitOutcome, before: Option<ClockSaid>) -> Vec<u8> {
         self.errors.lost += u64::from(told.lost);
         self.stand_in.dump_wanted |= told.is_odd;
@@ -291,7 +302,8 @@ impl Member {
     }
 }
 
-/// Whether something was played or pressed: a clock whose time runs tells nothing that could be judged.
+/// True if a square changed or the lever moved. The time of a running clock alone is nothing that a watcher
+/// could judge.
 fn is_news(happened: &[Happened], before: Option<ClockSaid>) -> bool {
     let lever = |said: ClockSaid| match said {
         ClockSaid::Reading(reading) => Some(reading.lever),
@@ -322,12 +334,12 @@ mod tests {
         message::PieceCode,
     };
 
-    /// Whether a board's clock, which showed so many seconds, is asked again so long after.
+    /// True if the master asks again, `after` milliseconds later, for a running clock that showed `seconds`.
     fn is_asked_again(seconds: u32, after: u64) -> bool {
         let mut member = Member::new(Address::new(7).unwrap(), "7".to_owned());
         member.model.squares = Some(Box::new([PieceCode::EMPTY; 64]));
         let first = member.questions(Millis(1000), 12, false);
-        assert!(first.contains(&Question::Clock), "it is not known yet");
+        assert!(first.contains(&Question::Clock), "the clock is not known yet");
         let time = ClockTime {
             seconds,
             ..ClockTime::default()
@@ -345,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_asked_more_often_where_time_is_short() {
+    fn the_master_asks_more_often_for_a_clock_with_little_time() {
         assert!(is_asked_again(SHORT - 1, REST));
         assert!(!is_asked_again(SHORT, 800) && is_asked_again(SHORT, 900));
     }

@@ -1,17 +1,20 @@
-//! A line that many boards share (protocol 2.5, 2.6): nobody on it speaks unasked, and one master asks.
+//! A line that many boards share (protocol 2.5, 2.6). No board on it sends anything unasked, and one master
+//! asks.
 //!
-//! The [`Master`] visits the boards in turn and makes of each of them what a watcher knows: a board on a line of its own. It
-//! takes the watcher's words (greeting, questions, mode) and gives the frames that such a board would send, in the order in which they
-//! happened. Only their times are gone: all that a visit brings happened since the visit before. That is what a line that gathers does
-//! ([`budget::gathered_ms`]), and what watcher, captures and replay know already.
+//! The [`Master`] visits the boards in turn. To a watcher each looks like a board on a line of its own: the
+//! master takes the watcher's commands (greeting, questions, mode), and gives the frames that such a board
+//! would send, in the order in which things happened. Only the times are lost: everything that a visit brings
+//! happened since the visit before. A line that gathers does the same ([`budget::gathered_ms`]), so watcher,
+//! captures and replay can deal with it.
 //!
-//! A state machine without I/O, like [`Session`](super::Session): tell it what happened, drain [`Master::poll_transmit`] and
-//! [`Master::poll_said`], then sleep until [`Master::poll_timeout`].
+//! The master is a state machine without I/O, like [`Session`](super::Session): tell it what happened, drain
+//! [`Master::poll_transmit`] and [`Master::poll_said`], then sleep until [`Master::poll_timeout`].
 //!
-//! `exchange` has what may be asked and how long an answer is waited for, `member` what one board is asked and when, `visit` asks it, `order`
-//! puts the answers of a visit in order, `stand_in` speaks with the watcher, `discovery` finds who is there before a line
-//! is used, `search` who comes to it later, and
-//! `others` hears what another program was told, and `echo` what an adapter hands back.
+//! `exchange` has the possible questions and how long the master waits for an answer. `member` decides which
+//! questions a board gets and when, and `visit` asks them. `order` puts the answers of a visit in order, and
+//! `stand_in` talks with the watcher. `discovery` finds the boards before a line is used, and `search` those
+//! that come later. `others` deals with answers to another program, and
+//! `echo` with questions that an adapter hands back.
 
 pub mod budget;
 pub mod discovery;
@@ -37,50 +40,51 @@ use member::Member;
 use search::Search;
 use visit::{GARBLED, Visit};
 
-/// Between two questions whether a board that was silent is there again (milliseconds, as below).
+/// Between two questions whether a silent board is there again (milliseconds, as below).
 const PROBE: u64 = 1000;
-/// Between two whole boards: each takes as long as five visits, and the others wait. The first of a board has less patience.
+/// Between two dumps. Each takes as long as five visits, and the other boards wait. The first dump of a board
+/// may come sooner.
 const DUMP: u64 = 500;
 const FIRST_DUMP: u64 = 200;
-/// An answer that has begun, and of which no more came for so long, does not go on.
+/// An answer that has begun does not go on if no byte comes for this long.
 const QUIET: u64 = 20;
-/// What the line says of one of its boards.
+/// A report of the line about one of its boards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// It is there: who watches it may greet it.
+    /// The board is there, and its watcher may greet it.
     Here,
-    /// It does not answer any more, or was without power.
+    /// The board does not answer any more, or was without power.
     Gone,
-    /// It says this to who watches it.
+    /// The board sends these bytes to its watcher.
     Bytes(Vec<u8>),
 }
 
-/// The one who asks.
+/// Asks the boards of a line in turn.
 #[derive(Debug)]
 pub struct Master {
     members: Vec<Member>,
     decoder: BusDecoder,
     echo: Echo,
     visit: Option<Visit>,
-    /// Whose turn it is.
+    /// The index of the board whose turn it is.
     turn: usize,
     probe_turn: usize,
     probe_due: Millis,
-    /// Boards that were never looked for.
+    /// Number of boards that the master has never asked for.
     unknown: usize,
-    /// When a whole board was last asked for.
+    /// When the master last asked for a dump.
     dumped: Option<Millis>,
-    /// When something last came.
+    /// When bytes last came.
     heard: Option<Millis>,
-    /// When changes were last heard that another program asked for.
+    /// When changes last came that another program had asked for.
     others: Option<Millis>,
-    /// When an answer was last heard that nobody but another program can have asked for.
+    /// When an answer last came that only another program can have asked for.
     shared: Option<Millis>,
-    /// When something was last heard that cannot be read.
+    /// When unreadable bytes last came.
     damage: Option<Millis>,
-    /// Boards that nobody has named.
+    /// The search for boards that nobody has configured.
     search: Search,
-    /// A question to all is on the wire until then.
+    /// Until then a question to all boards is on the wire.
     speaks_until: Millis,
     round_began: Option<Millis>,
     out: VecDeque<[u8; 4]>,
@@ -91,7 +95,7 @@ pub struct Master {
 }
 
 impl Master {
-    /// Of a line with these boards, each with its serial number. None of them has been heard yet.
+    /// A master of a line with these boards, each with its serial number. None has answered yet.
     #[must_use]
     pub fn new(boards: impl IntoIterator<Item = (Address, String)>) -> Self {
         let members: Vec<Member> = boards
@@ -123,7 +127,7 @@ impl Master {
         }
     }
 
-    /// The same line, on which boards are looked for that nobody has named.
+    /// The same master, which also searches for boards that nobody has configured.
     #[must_use]
     pub fn searching(self) -> Self {
         Self {
@@ -132,7 +136,7 @@ impl Master {
         }
     }
 
-    /// Bytes came over the line, in any split.
+    /// Takes bytes of the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let bytes = self.echo.strip(bytes);
         if bytes.is_empty() {
@@ -152,7 +156,8 @@ impl Master {
             visit.exchange.hears(now, bytes.len(), self.decoder.missing());
         }
         if is_damaged {
-            // A byte too many may have come to a sum that is right: it leaves one at the end.
+            // An extra byte may by chance make an answer with a right checksum, with one byte left over. So
+            // no answer of damaged bytes counts.
             answers.clear();
             self.doubt(now);
         }
@@ -196,19 +201,19 @@ impl Master {
         Some(question)
     }
 
-    /// What a board says, or what became of it.
+    /// The next report about a board.
     pub fn poll_said(&mut self) -> Option<(Address, Said)> {
         self.said.pop_front()
     }
 
-    /// Somebody watches this board from now on: he greets it as if it had just been plugged in.
+    /// A new watcher watches this board, and greets it as if it had just been plugged in.
     pub fn handle_watcher(&mut self, address: Address) {
         if let Some(member) = self.member(address) {
             member.stand_in.anew();
         }
     }
 
-    /// Who watches this board says something to it.
+    /// Takes bytes that the watcher of this board sends to it.
     pub fn handle_words(&mut self, now: Millis, address: Address, bytes: &[u8]) {
         let Some(member) = self.member(address).filter(|member| member.is_here) else {
             return;
@@ -219,7 +224,7 @@ impl Master {
         }
     }
 
-    /// The line itself is lost: no board of it is there any more.
+    /// The line itself is lost, so that no board of it is there any more.
     pub fn handle_lost(&mut self) {
         self.visit = None;
         self.out.clear();
@@ -233,7 +238,7 @@ impl Master {
         }
     }
 
-    /// How the line does at `now`; the longest time is that since the last call.
+    /// The figures of the line at `now`. The longest time counts since the last call.
     pub fn take_figures(&mut self, now: Millis) -> Figures {
         let boards = self.members.iter().map(|member| Figure {
             address: member.address.get(),
@@ -261,7 +266,7 @@ impl Master {
             && let Some(member) = next(&self.members, self.probe_turn, |member| !member.is_here)
         {
             self.probe_turn = member + 1;
-            // At first each is looked for without delay.
+            // At first the master asks for each board without delay.
             self.unknown = self.unknown.saturating_sub(1);
             self.probe_due = if self.unknown > 0 { now } else { now + PROBE };
             return self.visit(now, member, vec![Question::Ping]);
@@ -301,14 +306,15 @@ impl Master {
         self.visit(now, member, questions);
     }
 
-    /// When nobody speaks any more, where an answer that nobody of us asked for has begun: who asks now loses it.
+    /// When the line will be quiet. If an answer to another program has begun, a question now would destroy
+    /// it.
     fn quiet_at(&self) -> Millis {
         let begun = self.heard.filter(|_| self.decoder.is_midway());
         begun.map_or(self.speaks_until, |heard| self.speaks_until.max(heard + QUIET))
     }
 }
 
-/// The next of `members` from `turn` on for which `is` holds.
+/// The index of the next of `members`, from `turn` on, for which `is` holds.
 fn next(members: &[Member], turn: usize, is: impl Fn(&Member) -> bool) -> Option<usize> {
     let count = members.len();
     (turn..turn + count)

@@ -1,9 +1,9 @@
-//! What the answers of one visit say, in the order in which it happened.
+//! Puts the answers of one visit in the order in which things happened.
 //!
-//! A visit asks for the clock, for the whole board where that is wanted, and then for the changes. So all that the first two
-//! answers show has happened before the changes were told, and each of them is put between those changes where it fits. The
-//! records of changes have the lever in order with the squares, with the time of the side that stopped: that is a frame of the clock
-//! which nobody sent.
+//! A visit asks for the clock, for a dump where one is wanted, and then for the changes. So everything that
+//! the first two answers show happened before the board told its changes, and each of the two goes between
+//! those changes where it fits. The records have moves of the lever in order with the squares, with the time
+//! of the side that stopped. Each such record becomes a frame of the clock.
 
 use crate::dgt::{
     clock::{ClockReading, ClockSide, Lever},
@@ -11,12 +11,12 @@ use crate::dgt::{
     message::{Message, PieceCode, Squares},
 };
 
-/// What a clock says of itself.
+/// An answer about the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClockSaid {
-    /// It shows this.
+    /// The clock shows this.
     Reading(ClockReading),
-    /// There is none.
+    /// There is no clock.
     Absent,
 }
 
@@ -29,21 +29,22 @@ impl ClockSaid {
     }
 }
 
-/// What the answers of one visit are.
+/// The answers of one visit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answers {
-    /// The clock, asked first.
+    /// The clock, which the master asks for first.
     pub(super) clock: Option<ClockSaid>,
-    /// The whole board, asked next.
+    /// The dump, which it asks for next.
     pub(super) dump: Option<Box<Squares>>,
-    /// The changes, asked last: records.
+    /// The records of changes, which it asks for last.
     pub(super) changes: Vec<u8>,
 }
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Happened {
-    /// A square changed, a quarter of a second or more after the one before, where the board is known to tell that.
+    /// A square changed. `apart` says that it changed a quarter of a second or more after the change before;
+    /// only some boards tell that.
     Field {
         square: u8,
         piece: PieceCode,
@@ -51,12 +52,12 @@ pub(super) enum Happened {
     },
     /// The clock shows this.
     Clock(ClockSaid),
-    /// The whole board was read.
+    /// The board was read as a whole.
     Dump(Box<Squares>),
 }
 
 impl Happened {
-    /// Appends the frame with which a board on a line of its own would say it.
+    /// Appends the frame that a board on a line of its own would send.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Field { square, piece, apart } => {
@@ -76,29 +77,29 @@ impl Happened {
     }
 }
 
-/// What is known of a board from what it said so far.
+/// What the master knows of a board from its answers so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BoardModel {
-    /// What stands on it; none where that is not known.
+    /// Its squares; none where they are not known.
     pub(super) squares: Option<Box<Squares>>,
-    /// What its clock said last.
+    /// The last answer about its clock.
     pub(super) clock: Option<ClockSaid>,
-    /// The last whole board fitted nowhere and was set aside.
+    /// The last dump fitted nowhere, and was set aside.
     set_aside: bool,
-    /// It has told of a change that it came soon after another: boards of old firmware never do.
+    /// The board has marked a change as soon after another. Boards with old firmware never do.
     tells_soon: bool,
 }
 
-/// What a visit came to.
+/// The outcome of a visit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct VisitOutcome {
-    /// In the order in which it happened.
+    /// What happened, in order.
     pub(super) happened: Vec<Happened>,
-    /// The board was without power: nothing that was known of it holds.
+    /// The board was without power, so nothing that was known of it holds.
     pub(super) powered_up: bool,
-    /// Something does not fit: the whole board is to be read.
+    /// Something does not fit, so the master has to ask for a dump.
     pub(super) is_odd: bool,
-    /// A whole board showed changes that were never told.
+    /// A dump showed changes that the board had never told.
     pub(super) lost: bool,
 }
 
@@ -111,7 +112,7 @@ impl BoardModel {
         for record in LogRecords::new(&answers.changes) {
             match record {
                 LogRecord::Field { .. } | LogRecord::Time { .. } => records.push(record),
-                // Who has not seen the board yet does not miss what was before.
+                // Before the first dump, nothing that happened earlier is missed.
                 LogRecord::PowerUp if is_first => records.clear(),
                 LogRecord::PowerUp => told.powered_up = true,
                 LogRecord::Watchdog | LogRecord::Unknown(_) => told.is_odd = true,
@@ -156,8 +157,8 @@ impl BoardModel {
         told
     }
 
-    /// A clock that was standing and runs now was started before anything was played on it: no record tells when. A press before which
-    /// nothing was played is what has started it.
+    /// The frame of a clock that was started since the last visit. No record says when it was started, so
+    /// that was before any half-move. None if the first record is a press, for then that press started it.
     fn started(&self, clock: Option<ClockSaid>, records: &[LogRecord]) -> Option<ClockSaid> {
         let before = self.clock?.reading().filter(|before| !before.running)?;
         let now = clock?.reading().filter(|now| now.running)?;
@@ -175,7 +176,8 @@ impl BoardModel {
         }))
     }
 
-    /// What a record says happened. A press is a frame of the clock; `clock` is what it shows in this visit, where it was asked.
+    /// What happened by `record`. A press becomes a frame of the clock. `clock` is the clock's answer in this
+    /// visit, if the master asked.
     fn record(&mut self, record: &LogRecord, clock: Option<ClockSaid>) -> Option<Happened> {
         match *record {
             LogRecord::Field {
@@ -205,7 +207,7 @@ impl BoardModel {
         }
     }
 
-    /// After how many of `records` the whole board was read: the last place where it fits.
+    /// After how many of `records` the board was read as a whole: the last place where the dump fits.
     fn place_of_dump(
         &mut self,
         dump: &Squares,
@@ -236,7 +238,8 @@ impl BoardModel {
             self.set_aside = false;
             return last;
         }
-        // A change between two that the log tells as one may be in it. A second that does not fit is no such thing.
+        // The dump may show a state between two changes that the log tells as one. If a second dump does not
+        // fit either, that is not the reason.
         let is_sure = records.is_empty() || self.set_aside;
         self.set_aside = !is_sure;
         told.is_odd = !is_sure;
@@ -244,7 +247,7 @@ impl BoardModel {
         is_sure.then_some(records.len())
     }
 
-    /// After how many of `records` the clock was read; none where it fits nowhere.
+    /// After how many of `records` the clock was read; none if its answer fits nowhere.
     fn place_of_clock(&self, clock: ClockSaid, records: &[LogRecord]) -> Option<usize> {
         let presses = records
             .iter()
@@ -275,7 +278,7 @@ impl BoardModel {
     }
 }
 
-/// Leaves out what happened before the whole board was read for the first time, but for what the clock showed last.
+/// Removes what happened before the first dump, except the last frame of the clock.
 fn past(happened: &mut Vec<Happened>) {
     let is_dump = |one: &Happened| matches!(one, Happened::Dump(_));
     let seen = happened.iter().position(is_dump).unwrap_or(happened.len());
@@ -289,7 +292,8 @@ fn past(happened: &mut Vec<Happened>) {
     });
 }
 
-/// What a clock shows when `side` was pressed with `seconds` left. It ran if it runs `now`; whether it did `before` tells else.
+/// The frame of a clock on which `side` was pressed with `seconds` left. It runs if the clock runs `now`, or,
+/// if that is not known, if it ran `before`.
 fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, seconds: u32) -> ClockSaid {
     let mut reading = ClockReading {
         lever: Lever::after_press(side),

@@ -1,27 +1,28 @@
-//! What is heard on a line besides the answers that were asked for: another program asks, too, boards come, and what collides cannot
-//! be read.
+//! Bytes on a line that answer no question of the master: answers to another program, boards that come, and
+//! collisions, which cannot be read.
 //!
-//! A board tells its changes once. Those that another program was told are taken as if we had asked. Those that nobody could read the board
-//! repeats until somebody asks for more, so it is asked to repeat; where another program was quicker they are lost, and who watches is told
-//! that something may be.
+//! A board tells its changes once. The master uses the changes that another program got as if it had asked
+//! itself. A board repeats unreadable changes until somebody asks for more, so the master asks it to repeat
+//! them. If the other program asks sooner, the changes are lost, and the watcher learns that changes may be
+//! missing.
 
 use super::{Master, exchange::Answer, order::Answers};
 use crate::time::Millis;
 
-/// Another program that asked for changes may do so again for so long. A watcher that is told of losses believes the board
-/// again after as long (`board/sensed.rs`).
+/// For this long after another program asked for changes, it may do so again. A watcher that learns of losses
+/// believes the board again after the same time (`board/sensed.rs`).
 const OTHERS: u64 = 60_000;
-/// And may have been about to, so long before it was first heard.
+/// For this long before its first answer came, another program may have asked already.
 const BEFORE: u64 = 10_000;
-/// What comes so soon after an answer of the same board, and was not asked for, may be of another one.
+/// An extra answer this soon after one from the same address may come from a second board.
 const ECHO: u64 = 150;
-/// What comes so long after the last question to a board, it answers to somebody else.
+/// An answer this long after the last question to a board answers another program.
 const ALONE: u64 = 300;
 
 impl Master {
-    /// What was said cannot be read. Nobody knows whose words they were: where another program asks for changes, too, any
-    /// board may have told it some. It repeats them until somebody asks for more; then they are lost. Where we alone ask, the
-    /// visit that comes to nothing is repeated.
+    /// Deals with unreadable bytes. Nobody knows which board sent them. If another program asks for changes
+    /// as well, any board may have told it some; the board repeats them until somebody asks for more, and
+    /// then they are lost. If only this master asks, the failed visit is repeated anyway.
     pub(super) fn damaged(&mut self, now: Millis) {
         self.damage = Some(now);
         let others = self.others.is_some_and(|heard| now.since(heard) <= OTHERS);
@@ -32,7 +33,8 @@ impl Master {
         }
     }
 
-    /// Another program asks for changes. What was damaged before it was first heard was said to it, maybe.
+    /// Another program asks for changes. Unreadable bytes shortly before its first answer may have been an
+    /// answer to it.
     fn others_ask(&mut self, now: Millis) {
         let is_new = self
             .others
@@ -43,14 +45,15 @@ impl Master {
         }
     }
 
-    /// Whether another program is known to ask boards of this line.
+    /// True if another program is known to ask boards of this line.
     pub(super) fn is_shared(&self, now: Millis) -> bool {
         self.shared.is_some_and(|heard| now.since(heard) <= OTHERS)
     }
 
-    /// Nobody of us asked for this: another master, or an answer that comes too late.
+    /// Takes an answer that answers no question of this visit: another program asked, or the answer comes too
+    /// late.
     pub(super) fn unasked(&mut self, now: Millis, address: u16, answer: Answer) {
-        // Who was not quiet when all were asked, or comes just then.
+        // A pong comes from a board that was not quiet when all were asked, or that has just come.
         self.unasked += u64::from(answer != Answer::Pong);
         let Some(at) = self
             .members
@@ -66,9 +69,10 @@ impl Master {
             self.others_ask(now);
         }
         let member = &mut self.members[at];
-        // Of two boards of one address both answer; another master asks now and then, and sooner or later when we have not.
+        // If two boards have one address, both answer. Another program asks at other times, and sooner or
+        // later when this master has not asked.
         member.echoed |= member.is_answered_within(now, ECHO);
-        // Who did not answer us in time may do so now.
+        // A board that did not answer in time may answer late. That does not show another program.
         if member.is_here && member.misses == 0 && !member.is_asked_within(now, ALONE) {
             self.shared = Some(now);
         }
@@ -77,12 +81,12 @@ impl Master {
         if !is_news || !member.is_here || member.is_fresh {
             return;
         }
-        // The whole board tells what stands there, whoever asked for what.
+        // A dump shows all squares, whoever asked for which changes.
         member.stand_in.dump_wanted = true;
         member.note_changes(&changes);
         member.last_changes = Some(changes.clone());
         if let Some(visit) = self.visit.as_mut().filter(|visit| visit.member == at) {
-            // The clock that this visit has read showed its time before.
+            // The clock of this visit was read before these changes.
             return visit.answers.changes.extend(changes);
         }
         self.tell(

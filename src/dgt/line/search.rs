@@ -1,5 +1,6 @@
-//! Boards that come to a line which is in use, and that nobody has named: all are asked at once whether they are there, after those
-//! that are known were told to be quiet. So nobody waits for the answers; one that meets another is damaged, and comes at the next search.
+//! Searches for boards that come to a line in use and that nobody has configured. The master tells the known
+//! boards to be quiet, and then asks all at once whether they are there. It does not wait for answers. If two
+//! answers collide, they come again at the next search.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,28 +9,29 @@ use crate::time::Millis;
 
 /// Between two searches (milliseconds).
 const EVERY: u64 = 10_000;
-/// And for each board that is told to be quiet before.
+/// The same for each board that the master has to tell to be quiet before.
 const A_BOARD: u64 = 1000;
-/// A checksum of seven bits fits what is damaged now and then: who is there answers more often.
+/// Answers after which a stranger counts as present. A checksum of seven bits fits damaged bytes now and
+/// then, but a board that is there answers again.
 const SURE: u32 = 2;
-/// Who has not been heard in so many milliseconds is not there.
+/// A stranger that has not answered for this long is not there (milliseconds).
 const FORGOTTEN: u64 = 300_000;
-/// Strangers that are kept: more are noise.
+/// Most strangers that are kept. More of them are noise.
 const MOST: usize = 64;
 
-/// Somebody who answers and is not known.
+/// A board that answers and is not configured.
 #[derive(Clone, Copy, Debug)]
 struct Stranger {
     times: u32,
     heard: Millis,
 }
 
-/// Looks for boards beside those that are asked.
+/// Searches for boards besides the configured ones.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     is_on: bool,
     due: Millis,
-    /// Who was told to be quiet, or did not listen.
+    /// Boards that were told to be quiet, even if they did not confirm it.
     hushed: BTreeSet<Address>,
     strangers: BTreeMap<u16, Stranger>,
 }
@@ -42,12 +44,13 @@ impl Search {
         }
     }
 
-    /// Whether this board is to be told to be quiet; it is taken as told.
+    /// Returns true if the master has to tell this board to be quiet, and notes that it does.
     pub(super) fn hushes(&mut self, now: Millis, board: Address) -> bool {
         self.is_on && self.due <= now && self.hushed.insert(board)
     }
 
-    /// Whether all are to be asked now, when these are known; the next search is later, on a full line more so.
+    /// Returns true if the master has to ask all boards now, where `known` are the known ones. The next
+    /// search comes later, and later still on a full line.
     pub(super) fn asks(&mut self, now: Millis, mut known: impl Iterator<Item = Address>) -> bool {
         let asks = self.is_on && self.due <= now && known.all(|board| self.hushed.contains(&board));
         if asks {
@@ -57,7 +60,7 @@ impl Search {
         asks
     }
 
-    /// Somebody whom nobody has named answers.
+    /// Notes an answer of a board that is not configured.
     pub(super) fn heard(&mut self, now: Millis, address: u16) {
         self.strangers
             .retain(|_, stranger| now.since(stranger.heard) < FORGOTTEN);
@@ -75,7 +78,7 @@ impl Search {
         stranger.heard = now;
     }
 
-    /// Who is there besides, as far as that is known at `now`.
+    /// The addresses of the boards that are there and not configured, as far as they are known at `now`.
     pub(super) fn found(&self, now: Millis) -> Vec<u16> {
         let is_there = |stranger: &Stranger| stranger.times >= SURE && now.since(stranger.heard) < FORGOTTEN;
         let found = self.strangers.iter().filter(|(_, stranger)| is_there(stranger));
@@ -88,14 +91,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_was_heard_twice_is_there_until_he_is_silent_for_long() {
+    fn a_board_that_answered_twice_is_there_until_it_is_silent_for_long() {
         let mut search = Search::on();
         search.heard(Millis(0), 7);
-        assert!(search.found(Millis(0)).is_empty(), "that may be damage");
+        assert!(
+            search.found(Millis(0)).is_empty(),
+            "one answer may be damaged bytes"
+        );
         search.heard(Millis(1000), 7);
         assert_eq!(search.found(Millis(1000)), [7]);
         assert!(search.found(Millis(1000 + FORGOTTEN)).is_empty());
-        // Noise is not kept.
+        // The search keeps no more strangers than `MOST`.
         for address in 1..=1000 {
             search.heard(Millis(2000), address);
         }

@@ -1,9 +1,10 @@
-//! Who speaks for a board of the line to whoever watches it: as if it had a line of its own.
+//! Speaks for a board of the line to its watcher, as if the board had a line of its own.
 //!
-//! A watcher greets its board, asks for the board and the clock, and is told what changes. The stand-in takes those words. What
-//! the line has told already it answers at once; for the rest the board is asked when its turn comes. What would write into a board,
-//! and what would take the line from the others (the event log, to single-board mode), is not passed on: for a log the watcher gets all
-//! changes that the line was told.
+//! A watcher greets its board, asks for dump and clock, and gets the changes. The stand-in takes these
+//! commands. It answers at once what the line knows already; for the rest, the master asks the board when its
+//! turn comes. The stand-in does not pass on commands that would write into a board, or that would take the
+//! line from the other boards (the event log, single-board mode). Instead of a log the watcher gets all
+//! changes that the board has told the line.
 
 use super::{
     super::{
@@ -15,37 +16,37 @@ use super::{
 };
 use crate::time::Millis;
 
-/// What a watcher has asked for and was told.
+/// What a watcher has asked for and has got.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StandIn {
     ears: HostDecoder,
-    /// The watcher wants to hear of changes of squares.
+    /// The watcher wants changes of squares.
     squares: bool,
-    /// And of the clock.
+    /// The watcher wants frames of the clock.
     clock: bool,
-    /// It waits for the clock.
+    /// The watcher waits for the clock.
     pub(super) clock_wanted: bool,
-    /// It waits for the whole board.
+    /// The watcher waits for a dump.
     pub(super) dump_wanted: bool,
-    /// It waits for the log.
+    /// The watcher waits for the log.
     log_wanted: bool,
-    /// It waits for a sign of life.
+    /// The watcher waits for a sign of life.
     sign_wanted: bool,
-    /// When something was last said to it.
+    /// When the watcher last got something.
     said: Millis,
 }
 
-/// While the clock runs a watcher gets a sign of life when nothing was said for so long (milliseconds): that a visit has brought nothing
-/// tells since when what comes next can have happened.
+/// While the clock runs, a watcher that has got nothing for this long gets a sign of life (milliseconds). It
+/// shows that a visit brought nothing, so the next change happened after that visit.
 const SIGN_OF_LIFE: u64 = 150;
 
 impl StandIn {
-    /// Another watcher comes, or the board does.
+    /// Starts anew, because a new watcher comes, or the board does.
     pub(super) fn anew(&mut self) {
         *self = Self::default();
     }
 
-    /// The watcher says something to its board. Returns what is answered at once.
+    /// Takes bytes that the watcher sends to its board. Returns the answer that can be given at once.
     pub(super) fn hear(&mut self, now: Millis, bytes: &[u8], board: &Known<'_>) -> Vec<u8> {
         let mut commands = Vec::new();
         self.ears.push(now, bytes, &mut |heard| {
@@ -70,7 +71,8 @@ impl StandIn {
             Command::Update | Command::UpdateNice => (self.squares, self.clock) = (true, true),
             Command::Dump => self.dump_wanted = true,
             Command::Clock => self.clock_wanted = true,
-            // While its clock runs the watcher asks whether all that was said has come: only the board's next visit tells.
+            // While the clock runs, the watcher asks this to learn whether all messages have come. Only the
+            // next visit of the board can tell.
             Command::Firmware if self.clock && board.clock_runs => self.sign_wanted = true,
             Command::Firmware => board.firmware().encode(answer),
             Command::Serial if board.serial.len() <= 5 => Message::Serial(board.serial).encode(answer),
@@ -88,8 +90,8 @@ impl StandIn {
         }
     }
 
-    /// What the watcher is told of what happened, in one piece: nobody knows when each of it did. That something may have been
-    /// `lost` before is said first.
+    /// The bytes for the watcher about what happened, in one piece, because nobody knows when each thing
+    /// happened. They begin with a message that changes may be missing, if `lost` is true.
     pub(super) fn tell(
         &mut self,
         now: Millis,
@@ -113,7 +115,7 @@ impl StandIn {
         }
         self.clock_wanted &= !happened.iter().any(|one| matches!(one, Happened::Clock(_)));
         self.dump_wanted &= !happened.iter().any(|one| matches!(one, Happened::Dump(_)));
-        // Else nobody knows that nothing is on its way.
+        // Without this, the watcher would not know that nothing is on its way.
         let is_quiet =
             bytes.is_empty() && self.clock && board.clock_runs && now.since(self.said) >= SIGN_OF_LIFE;
         if std::mem::take(&mut self.sign_wanted) || is_quiet {
@@ -125,12 +127,14 @@ impl StandIn {
         bytes
     }
 
-    /// Whether the watcher is to get the log now: after the whole board that it asked for before, against which it is held.
+    /// Returns true, once, if the watcher gets the log now. It comes after the dump that the watcher asked
+    /// for before, because the watcher compares the two.
     pub(super) fn takes_log(&mut self) -> bool {
         !self.dump_wanted && std::mem::take(&mut self.log_wanted)
     }
 
-    /// A clock that stands and shows what it showed says nothing new.
+    /// True if the watcher wants this frame of the clock. A stopped clock that shows the same as before has
+    /// nothing new.
     fn wants_clock(&self, said: ClockSaid, board: &Known<'_>) -> bool {
         let is_new = board.clock_before != Some(said);
         let runs = matches!(said, ClockSaid::Reading(reading) if reading.running);
@@ -138,11 +142,11 @@ impl StandIn {
     }
 }
 
-/// What is known of the board itself.
+/// What the line knows of the board itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known<'a> {
     pub(super) address: u16,
-    /// As the configuration has it: its address is the same number.
+    /// The serial number of the configuration. The address is the same number.
     pub(super) serial: &'a str,
     pub(super) firmware: Option<(u8, u8)>,
     pub(super) clock_runs: bool,
@@ -150,7 +154,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Firmware that tells no number is that of the last that did not.
+    /// The message about the firmware. Firmware that tells no number counts as the last one that did not.
     fn firmware(&self) -> Message<'static> {
         let (main, sub) = self.firmware.unwrap_or(LAST_WITHOUT_NUMBER);
         Message::Firmware(main, sub)
@@ -164,9 +168,10 @@ const LAST_WITHOUT_NUMBER: (u8, u8) = (1, 2);
 mod tests {
     use super::*;
 
-    /// Visits that bring nothing tell the watcher so while the clock runs: what comes next has happened since.
+    /// While the clock runs, the watcher learns of visits that brought nothing. Then it knows that the next
+    /// change happened after them.
     #[test]
-    fn a_visit_that_brings_nothing_is_told_while_the_clock_runs() {
+    fn the_watcher_learns_of_empty_visits_while_the_clock_runs() {
         let mut board = Known {
             address: 7,
             serial: "7",
@@ -179,7 +184,7 @@ mod tests {
         let mut told = |at, board: &Known<'_>| !stand_in.tell(Millis(at), &[], false, board).is_empty();
         let visits: Vec<bool> = (1300..2500).step_by(300).map(|at| told(at, &board)).collect();
         assert_eq!(visits, [true; 4]);
-        assert!(!told(2300, &board), "it was told just now");
+        assert!(!told(2300, &board), "the watcher got a sign of life just before");
         board.clock_runs = false;
         assert!(!told(9000, &board));
     }

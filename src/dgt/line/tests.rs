@@ -32,7 +32,7 @@ fn address(n: u16) -> Address {
     Address::new(9000 + n).unwrap()
 }
 
-/// A board on which nothing but a pawn on e2 stands, and then what `capture` says.
+/// A board with only a pawn on e2, which then plays `capture`.
 fn player(capture: &str, n: u16) -> PlayedBoard {
     let squares = |n: usize| " 00".repeat(n);
     let dump = format!("# dgtcap 1\n0.000 < 86 00 43{} 01{}\n", squares(52), squares(11));
@@ -42,15 +42,15 @@ fn player(capture: &str, n: u16) -> PlayedBoard {
     player.on_line(Slave::new(address(n).get()))
 }
 
-/// A line with `count` boards that play [`MOVE`], a master that knows them, and what was said.
+/// A line with `count` boards that play [`MOVE`], a master that knows them, and its reports.
 struct Rig {
     line: SimulatedLine,
     master: Master,
     now: Millis,
     said: Vec<(u64, u16, Said)>,
-    /// Bytes of somebody else, and when he says them.
+    /// Bytes of another program, with their times.
     other: Vec<(u64, Vec<u8>)>,
-    /// The boards are greeted when they come, as a watcher does.
+    /// The rig greets each board that comes, as a watcher does.
     is_greeted: bool,
     /// The adapter hands back what is sent through it.
     echoes: bool,
@@ -109,7 +109,7 @@ impl Rig {
         self.master.take_figures(self.now)
     }
 
-    /// What was told of board `n`, in order.
+    /// The reports about board `n`, in order.
     fn told(&self, n: u16) -> Vec<String> {
         let mut decoder = Decoder::new();
         let mut told = Vec::new();
@@ -158,7 +158,7 @@ fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
     rig.run(12_000);
     for n in 0..12 {
         let told = rig.told(n);
-        // Old firmware tells no number, and newer boards alternate the ids of their changes.
+        // Old firmware tells no number. Newer boards alternate the ids of their changes.
         let firmware = if address(n).get().is_multiple_of(3) {
             "firmware 1.2"
         } else {
@@ -185,9 +185,9 @@ fn each_board_is_heard_as_if_it_had_a_line_of_its_own() {
     assert_eq!(figures.unasked, 0);
 }
 
-/// Each clock is asked in each round, as in blitz.
+/// The master asks for each clock in each round, as in blitz.
 #[test]
-fn a_round_takes_no_longer_than_is_said() {
+fn a_round_takes_no_longer_than_the_documents_say() {
     for (boards, most_ms) in [(12, 800), (24, 1600), (40, 2700)] {
         let mut rig = Rig::new(boards, Troubles::default());
         rig.run(20_000);
@@ -226,7 +226,7 @@ fn noise_costs_nothing_but_time() {
 }
 
 #[test]
-fn a_slave_that_is_late_is_waited_for() {
+fn the_master_waits_for_a_slow_board() {
     let mut rig = Rig::new(
         3,
         Troubles {
@@ -272,9 +272,9 @@ fn a_board_that_is_pulled_out_is_gone_and_comes_back_while_the_others_go_on() {
 }
 
 #[test]
-fn another_programs_words_for_a_board_alone_lose_nothing() {
+fn another_programs_commands_of_single_board_mode_lose_nothing() {
     let mut rig = Rig::new(4, Troubles::default());
-    // Each takes all boards off the bus, until the next question for any of them.
+    // Each command takes all boards off the bus, until the next question for any of them.
     rig.other = (0..40).map(|n| (2000 + n * 50, b"B".to_vec())).collect();
     rig.run(20_000);
     for n in 0..4 {
@@ -284,21 +284,22 @@ fn another_programs_words_for_a_board_alone_lose_nothing() {
 }
 
 #[test]
-fn changes_that_another_master_asks_for_are_heard_as_well() {
+fn the_master_uses_changes_that_another_program_asks_for() {
     let mut rig = Rig::new(2, Troubles::default());
     rig.other = (0..60)
         .map(|n| (1500 + n * 37, BusCommand::Changes(address(0)).bytes().to_vec()))
         .collect();
     rig.run(20_000);
     let told = rig.told(0);
-    // What it cost is made good by the whole board at the latest.
+    // A dump makes good what that cost, at the latest.
     let last = told.iter().rfind(|word| word.starts_with("dump")).unwrap();
     assert_eq!(last, "dump 1", "{told:?}");
     assert_eq!(rig.moves(1), PLAYED);
     assert!(rig.figures().unasked > 0);
 }
 
-/// It asks again and again, and mostly so soon after us that a twin of the board could have answered.
+/// The other program asks again and again, and mostly so soon after the master that a twin of the board could
+/// have answered.
 #[test]
 fn another_program_is_not_taken_for_two_boards_of_one_address() {
     let mut rig = Rig::new(3, Troubles::default());
@@ -314,14 +315,14 @@ fn another_program_is_not_taken_for_two_boards_of_one_address() {
         figures.boards.iter().all(|board| !board.is_garbled),
         "{figures:?}"
     );
-    // It has ended.
+    // The other program has ended.
     rig.run(130_000);
     assert!(!rig.figures().is_shared);
 }
 
-/// One of two says byte by byte that it has a log of changes to tell.
+/// One of two boards announces, byte by byte, a long answer with changes.
 #[test]
-fn a_board_that_dribbles_does_not_keep_the_others_waiting() {
+fn a_board_that_sends_byte_by_byte_does_not_keep_the_others_waiting() {
     let (mut master, mut now) = (Rig::new(2, Troubles::default()).master, Millis(0));
     ask(&mut master, &mut now, Millis(5000), answer);
     let (mut asked, mut longest, mut said) = (now, 0, None);
@@ -354,7 +355,7 @@ fn a_board_that_dribbles_does_not_keep_the_others_waiting() {
     assert!((1..1500).contains(&longest), "{longest} ms");
 }
 
-/// What a board that is well and alone says to a question.
+/// The answer of a healthy board that is alone at its address.
 fn answer(question: [u8; 4]) -> Vec<u8> {
     let (code, to) = read_command(question).unwrap();
     let mut bytes = Vec::new();
@@ -369,7 +370,7 @@ fn answer(question: [u8; 4]) -> Vec<u8> {
     bytes
 }
 
-/// Lets `master` ask until `until`; what is heard after a question is what `heard` makes of it.
+/// Lets `master` ask until `until`, and gives it what `heard` makes of each question.
 fn ask(master: &mut Master, now: &mut Millis, until: Millis, heard: impl Fn([u8; 4]) -> Vec<u8>) {
     while *now < until {
         match master.poll_transmit() {
@@ -386,9 +387,10 @@ fn ask(master: &mut Master, now: &mut Millis, until: Millis, heard: impl Fn([u8;
     }
 }
 
-/// Another master has asked as well, and both answers come at once: the second answers no question that was not sent yet.
+/// Another program has asked as well, and both answers come at once. The second one does not answer a
+/// question that was not sent yet.
 #[test]
-fn one_question_is_asked_at_a_time_though_two_answers_come_at_once() {
+fn the_master_asks_one_question_at_a_time_though_two_answers_come_at_once() {
     let (mut master, mut now) = (Rig::new(2, Troubles::default()).master, Millis(0));
     ask(&mut master, &mut now, Millis(5000), |question| {
         let mut bytes = answer(question);
@@ -412,7 +414,8 @@ fn a_line_that_was_noisy_for_hours_is_understood_soon_after() {
     assert_eq!(here.count(), 3, "{said:?}");
 }
 
-/// A board that nobody has named is found while the others play, and costs them nothing that a round has no room for.
+/// The master finds a board that nobody has configured while the others play. The search costs them no more
+/// than a round has room for.
 #[test]
 fn a_board_that_comes_later_is_found_while_the_others_go_on() {
     let mut rig = Rig::new(12, Troubles::default());
@@ -435,7 +438,7 @@ fn a_board_that_comes_later_is_found_while_the_others_go_on() {
     for n in 0..12 {
         assert_eq!(rig.moves(n), PLAYED);
     }
-    // Nobody else is taken for a stranger, and nobody is looked for unless that is wanted.
+    // A master that does not search finds no strangers.
     let mut quiet = Rig::new(2, Troubles::default());
     quiet.line.add(player(MOVE, 40));
     quiet.run(70_000);
@@ -475,7 +478,7 @@ fn forty_boards_are_found_though_their_answers_collide() {
 }
 
 #[test]
-fn two_boards_of_one_address_are_found_out() {
+fn discovery_finds_two_boards_of_one_address() {
     let (discovery, _) = discover(&[1, 2, 2]);
     assert_eq!(
         (discovery.found(), discovery.doubled()),

@@ -1,4 +1,5 @@
-//! One board is visited: it is asked one thing after the other, and what it answers is told when all of it has come.
+//! A visit of one board. The master asks one question after the other, and hands the answers on when all have
+//! come.
 
 use std::collections::VecDeque;
 
@@ -10,31 +11,31 @@ use super::{
 };
 use crate::time::Millis;
 
-/// So many visits in a row without a word, and a board is gone.
+/// After this many visits in a row without an answer, a board is gone.
 const MISSES: u32 = 3;
-/// So often damaged changes are asked for again within a visit.
+/// How often the master asks for damaged changes again within a visit.
 const REPEATS: u32 = 3;
-/// So often more than what is well was damaged or said twice, and two boards may have one address.
+/// When the count of garbled visits reaches this, two boards may have one address.
 pub(super) const GARBLED: u32 = 8;
 
-/// Who watches a board of a line of `boards` counts on a visit within a round. What a visit brings that comes so much later (milliseconds)
-/// has no time that anything could be judged by.
+/// A watcher of a board on a line of `boards` boards counts on a visit in each round. If a visit comes this
+/// long after the last (milliseconds), its changes have no times that a watcher could judge by.
 fn overdue_ms(boards: u64) -> u64 {
     budget::gathered_ms(boards) * 3 / 2
 }
 
-/// The board that is visited, and how far the visit has come.
+/// The board that the master visits, and how far the visit has come.
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) member: usize,
     pub(super) answers: Answers,
     left: VecDeque<Question>,
     pub(super) exchange: Exchange,
-    /// Repeats of the changes.
+    /// Number of times that the master asked for the changes again.
     repeats: u32,
-    /// The board was asked for its changes once more.
+    /// The master has asked the board for its changes once more after a repeat.
     again: bool,
-    /// It has brought what it was to bring.
+    /// The visit has brought all that it should.
     is_whole: bool,
 }
 
@@ -65,7 +66,8 @@ impl Master {
         Exchange::new(now, question)
     }
 
-    /// Something came that cannot be read. Where the question is still being asked that was no answer to it, but the end of the one before.
+    /// Deals with unreadable bytes. If the question is still on the wire, they are not its answer but the
+    /// rest of the one before.
     pub(super) fn doubt(&mut self, now: Millis) {
         if let Some(visit) = self
             .visit
@@ -76,7 +78,7 @@ impl Master {
         }
     }
 
-    /// Goes on with what is left to ask.
+    /// Goes on with `question`, or with the next one that is left.
     fn go_on(&mut self, now: Millis, question: Option<Question>) {
         let Some(mut visit) = self.visit.take() else {
             return;
@@ -90,7 +92,8 @@ impl Master {
     }
 
     pub(super) fn answered(&mut self, now: Millis, address: u16, answer: Answer) {
-        // What comes in one piece with the answer before is there sooner than the question: another master has asked.
+        // An answer that comes in one piece with the one before is there sooner than the question was sent:
+        // another program has asked.
         let is_sent = self.out.is_empty();
         let asked = self.visit.as_ref().is_some_and(|visit| {
             self.members[visit.member].address.get() == address && answer.is_to(visit.exchange.question)
@@ -125,7 +128,8 @@ impl Master {
                 if !(is_repeat && is_known) {
                     member.note_changes(&changes);
                 }
-                // What was told before is told again: the question before was not heard, and its answer is still there.
+                // The board repeats changes that are known. So it did not hear the question before, and its
+                // answer is still to come.
                 if is_repeat && !visit.again && is_known && !member.is_fresh {
                     visit.again = true;
                     return self.go_on(now, Some(Question::Changes));
@@ -133,14 +137,15 @@ impl Master {
                 visit.answers.changes.extend_from_slice(&changes);
                 visit.is_whole = true;
                 member.last_changes = Some(changes);
-                // What is played or pressed on a clock that stood is told with whether it runs by now.
+                // If the clock stood, changes and presses are handed on together with whether the clock runs
+                // by now.
                 let clock = visit.answers.clock.is_none() && member.may_have_started(&visit.answers.changes);
                 self.go_on(now, clock.then_some(Question::Clock));
             }
         }
     }
 
-    /// A visit has brought all that it was to bring.
+    /// Ends a visit that has brought all that it should.
     fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
         let (is_shared, is_noisy) = (self.is_shared(now), self.is_noisy(now, at));
         let boards = self.members.len() as u64;
@@ -152,7 +157,8 @@ impl Master {
         let address = member.address;
         match (member.is_fresh, member.garbled) {
             (false, GARBLED..) => {
-                // Two boards of one address both answer. Who is not known is not told.
+                // Two boards of one address both answer. Nobody knows which board it was, so the master hands
+                // nothing on.
                 member.forget_log();
                 member.arrive();
                 self.said.push_back((address, Said::Gone));
@@ -193,7 +199,7 @@ impl Master {
         }
     }
 
-    /// No answer came, or none that can be read.
+    /// Goes on after a question that got no answer, or none that can be read.
     pub(super) fn unanswered(&mut self, now: Millis) {
         let Some(visit) = &mut self.visit else { return };
         let member = &mut self.members[visit.member];
@@ -215,7 +221,7 @@ impl Master {
                 member.clock_is_silent();
                 None
             }
-            // The question again would lose for good what was lost on the way.
+            // The same question again would lose the changes of the lost answer for good.
             Question::Changes => Some(Question::Repeat),
             Question::Repeat if !silent && visit.repeats < REPEATS => {
                 visit.repeats += 1;
@@ -226,11 +232,11 @@ impl Master {
         self.go_on(now, next);
     }
 
-    /// A visit came to nothing; what the board has to tell it tells at the next.
+    /// Gives a visit up. The board tells its changes at the next one.
     fn give_up(&mut self, now: Millis, silent: bool) {
         let Some(visit) = self.visit.take() else { return };
         if !visit.answers.changes.is_empty() {
-            // Another program was told them.
+            // These changes were an answer to another program.
             self.tell(now, visit.member, &visit.answers);
         }
         let is_noisy = self.is_noisy(now, visit.member);

@@ -1,4 +1,5 @@
-//! How a conversation begins, and begins again: the board is greeted until it answers, and asked who it is.
+//! How a conversation begins, and begins again. The session greets the board until it answers, and asks it to
+//! identify itself.
 
 use super::{CLOCK_SILENCE, Command, MEND, Phase, Session, Wish};
 use crate::time::Millis;
@@ -6,18 +7,18 @@ use crate::time::Millis;
 /// Between two tries of the greeting.
 const GREETING_RETRY: u64 = 2000;
 
-/// Tries of the greeting before the port is to be opened anew.
+/// Number of tries of the greeting before the caller should open the port anew.
 const GREETING_TRIES: u32 = 3;
 
 impl Session {
-    /// From the beginning: the board may be in any mode.
+    /// Starts from the beginning, because the board may be in any mode.
     pub(super) fn start_over(&mut self, now: Millis) {
         self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
         self.greet(now, Some(Command::Reset), 0);
     }
 
-    /// A board that has answered before does not: it is without power, or the line stands still. It is not told to be quiet, for
-    /// what it says may be on its way.
+    /// Greets a board that has answered before and does not now. It is without power, or the line stands
+    /// still. The session does not tell it to be quiet, for its messages may be on their way.
     pub(super) fn call(&mut self, now: Millis) {
         self.silent = true;
         self.greet(now, Some(Command::UpdateNice), 0);
@@ -42,7 +43,7 @@ impl Session {
                 *anything = heard;
             }
         } else if heard {
-            // It talks but does not tell its firmware: somebody else's questions, or a clone.
+            // The board talks but does not tell its firmware: another program asks it, or it is a clone.
             self.open(now);
         } else {
             self.wish = Some(Wish::Reopen);
@@ -50,7 +51,7 @@ impl Session {
         }
     }
 
-    /// The board is there: who is it, what stands on it, and tell what changes from now on.
+    /// Asks a board that answers to identify itself, for its position, and to report changes from now on.
     pub(super) fn open(&mut self, now: Millis) {
         self.queue.clear();
         self.told_serial = false;
@@ -72,7 +73,7 @@ impl Session {
         self.next_send = self.next_send.max(now);
     }
 
-    /// The handshake is said. What changed between its dump and its mode shows in another dump.
+    /// The handshake is sent. Changes between its dump and its mode show in another dump.
     pub(super) fn opened(&mut self, now: Millis) {
         self.up(now);
         self.battery.opened(now);
@@ -84,7 +85,7 @@ impl Session {
         self.dump_due = now;
     }
 
-    /// Deadlines count from now: none was kept while it was not the board's turn to speak.
+    /// Lets deadlines count from now, because none was kept while the board could not speak.
     pub(super) fn up(&mut self, now: Millis) {
         self.phase = Phase::Up;
         self.last_heard = now;

@@ -6,21 +6,21 @@ use crate::dgt::{
 
 mod log;
 
-/// What the scripted board does with commands.
+/// Whether the scripted board answers commands.
 #[derive(Clone, Copy, PartialEq)]
 enum Power {
     On,
     Off,
 }
 
-/// A board as far as a session can tell: it answers at once and reports only in its mode.
+/// A board as a session sees it. It answers at once, and reports only in its mode.
 struct Board {
     power: Power,
     reports: bool,
     squares: [PieceCode; 64],
-    /// What it still has to send and when it is through with it, as a real line would delay it.
+    /// Until when bytes fill the line. What the board sends meanwhile waits.
     log_until: Option<Millis>,
-    /// What holds it back is the line: it hears what it is told.
+    /// The line holds the bytes back. Commands still reach the board.
     line_is_still: bool,
     held_back: Vec<Vec<u8>>,
 }
@@ -46,9 +46,9 @@ struct Bench {
     board: Board,
     said: Vec<(u64, Command)>,
     wishes: Vec<u64>,
-    /// Field messages that came through.
+    /// Number of changes of squares that came through.
     fields: usize,
-    /// Times that nobody heard of, told by the session.
+    /// Number of gaps that the session reported.
     gaps: usize,
 }
 
@@ -101,7 +101,7 @@ impl Bench {
         panic!("the session does not come to rest");
     }
 
-    /// What was held back comes, and then what is answered to it.
+    /// Delivers the bytes that were held back, and then the answers to them.
     fn come_late(&mut self) {
         let line_is_still = self.board.line_is_still;
         while !self.board.held_back.is_empty() {
@@ -152,7 +152,7 @@ impl Bench {
                 self.board.log_until = Some(self.now + 8270);
                 self.send(&Message::EventLog(&[0x6f, 0x6b]));
             }
-            // It has none.
+            // This board has no battery.
             Command::Battery => {}
             other => panic!("{other:?}"),
         }
@@ -186,7 +186,7 @@ impl Bench {
         self.drain();
     }
 
-    /// A piece is put on a square; reported only when the board is in a mode that reports.
+    /// Puts a piece on a square. The board reports it only in a mode that reports.
     fn put(&mut self, square: u8, piece: u8) {
         let piece = PieceCode(piece);
         self.board.squares[usize::from(square)] = piece;
@@ -223,7 +223,7 @@ fn the_handshake_of_a_board_that_answers() {
         (700, Command::Dump),
         (800, Command::UpdateNice),
         (900, Command::Clock),
-        // What changed between the dump and the mode.
+        // This dump shows changes between the first dump and the mode.
         (1200, Command::Dump),
     ];
     assert_eq!(bench.said[..8], expected);
@@ -255,9 +255,9 @@ fn a_board_that_never_answers_is_asked_again_and_then_reopened() {
     assert_eq!(bench.times_of(Command::Firmware)[..3], [400, 2300, 4300]);
     assert_eq!(bench.times_of(Command::Dump), [0_u64; 0]);
     assert_eq!(bench.wishes[0], 6300);
-    // Whoever does not reopen is reminded.
+    // The session repeats its wish until the caller reopens the port.
     assert!(bench.wishes.len() >= 4, "{:?}", bench.wishes);
-    // Switched on at last.
+    // The board is switched on at last.
     bench.board.power = Power::On;
     bench.run(4000);
     assert_eq!(bench.session.state(), SessionState::Up);
@@ -296,7 +296,7 @@ fn a_board_that_is_streaming_already_gets_the_same_handshake() {
     bench.run(2000);
     assert_eq!(bench.session.state(), SessionState::Up);
     assert!(bench.board.reports);
-    // What moved while the board was not reporting shows in the second dump.
+    // The second dump shows changes of the time in which the board did not report.
     assert!(bench.times_of(Command::Dump).len() >= 2);
 }
 
@@ -336,17 +336,21 @@ fn silence_replays_the_handshake_and_then_asks_to_reopen() {
     assert_eq!(bench.session.poll_timeout(), None);
     assert_eq!(bench.session.identity().serial(), Some("3000000001"));
     bench.session.link_up(bench.now);
-    assert_eq!(bench.session.identity().serial(), None, "it may be another board");
+    assert_eq!(
+        bench.session.identity().serial(),
+        None,
+        "the new link may lead to another board"
+    );
     bench.board.power = Power::On;
     bench.run(3000);
     assert_eq!(bench.session.state(), SessionState::Up);
 }
 
 #[test]
-fn what_stands_there_after_a_board_was_told_to_be_quiet_comes_after_a_gap() {
+fn the_first_dump_after_a_board_was_told_to_be_quiet_comes_after_a_gap() {
     let mut bench = Bench::connected();
     bench.run(10_000);
-    assert_eq!(bench.gaps, 0, "the first sight of a link is none");
+    assert_eq!(bench.gaps, 0, "the first dump of a link comes after no gap");
     bench.board.power = Power::Off;
     bench.run(6000);
     bench.board.power = Power::On;
@@ -355,7 +359,7 @@ fn what_stands_there_after_a_board_was_told_to_be_quiet_comes_after_a_gap() {
     assert_eq!(bench.gaps, 1);
 }
 
-/// A line that stands still for longer than a board may be silent. What the board is told then reaches it at once.
+/// A line stands still for longer than a board may be silent. Commands still reach the board at once.
 #[test]
 fn a_board_whose_bytes_are_late_is_not_told_to_be_quiet() {
     for silence in [5500, 7500, 9500] {
@@ -372,7 +376,7 @@ fn a_board_whose_bytes_are_late_is_not_told_to_be_quiet() {
         assert_eq!(bench.session.state(), SessionState::Up, "{silence}");
         let said = bench.commands_since(still);
         assert!(!said.contains(&Command::Reset), "{silence}: {said:?}");
-        assert_eq!((bench.gaps, bench.fields), (0, 2), "{silence}: all of it came");
+        assert_eq!((bench.gaps, bench.fields), (0, 2), "{silence}: all changes came");
     }
 }
 
@@ -408,7 +412,10 @@ fn a_running_clock_that_stops_talking_has_its_mode_restored() {
         bench.run(1000);
     }
     let modes = bench.times_of(Command::UpdateNice).len();
-    assert_eq!(modes, 1, "a clock that talks needs nothing");
+    assert_eq!(
+        modes, 1,
+        "while the clock sends frames, the mode is not set again"
+    );
     bench.run(CLOCK_SILENCE);
     assert_eq!(bench.times_of(Command::UpdateNice).len(), 2);
 }
@@ -449,7 +456,11 @@ fn without_a_link_nothing_is_wanted() {
 fn a_board_with_a_battery_is_asked_for_it_again_and_again_and_others_once() {
     let mut bench = Bench::connected();
     bench.run(200_000);
-    assert_eq!(bench.times_of(Command::Battery).len(), 1, "it has none");
+    assert_eq!(
+        bench.times_of(Command::Battery).len(),
+        1,
+        "the board has no battery"
+    );
     let mut bench = Bench::connected();
     for _ in 0..20 {
         bench.run(10_000);

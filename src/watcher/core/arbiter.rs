@@ -1,4 +1,4 @@
-//! Commands of the arbiter: they enter by the same door as a reading of the sensors.
+//! Commands of the arbiter. They are inputs of the core, as readings of the sensors are.
 
 use std::sync::Arc;
 
@@ -21,11 +21,12 @@ use crate::{
     },
 };
 
-/// More irregularities than any game has: further ones are not taken from a person.
+/// Largest number of irregularities of a game. No game has as many; the watcher takes no further reports from
+/// a person.
 const MOST_IRREGULARITIES: usize = 256;
 
 impl Core {
-    /// Carries out what a person wants; what comes of it has the person's name.
+    /// Carries out a person's command. Every event that comes of it has the person's name.
     pub(in crate::watcher) fn carry_out(&mut self, now: Millis, order: Order) -> Result<Reply, CommandError> {
         self.out.by_command = true;
         self.out.by = order.by;
@@ -79,7 +80,7 @@ impl Core {
         Ok(())
     }
 
-    /// The game that goes on is over, and a new one starts from what stands on the board.
+    /// Ends the present game, and starts a new one from the position on the board.
     fn new_game(&mut self, now: Millis) -> Result<(), CommandError> {
         let placement = self.sensed.placement().clone();
         if self.raw.is_none() || !is_playable(&placement) {
@@ -104,7 +105,7 @@ impl Core {
         Ok(())
     }
 
-    /// The game's position is another one than the record's.
+    /// Sets the position of the game to `fen`.
     fn set_position(&mut self, now: Millis, fen: &str) -> Result<(), CommandError> {
         let parsed: shakmaty::fen::Fen = fen
             .parse()
@@ -186,7 +187,7 @@ impl Game {
         }
     }
 
-    /// A game that had ended goes on.
+    /// Lets a game go on that had ended or was parked.
     fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             self.result = None;
@@ -196,7 +197,7 @@ impl Game {
         }
     }
 
-    /// What only a person can see is answered with the same kind of ruling.
+    /// Takes a person's report of an irregularity, and rules on it as on a finding of the sensors.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
         if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
             return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
@@ -239,7 +240,7 @@ impl Game {
         Ok(())
     }
 
-    /// The half-move that a report names, and by whom it was.
+    /// The half-move that a report names, and the offender.
     fn named_half_move(
         &self,
         kind: IrregularityKind,
@@ -250,12 +251,13 @@ impl Game {
         if named > have + 1 {
             return Err(NotNow::HalfMoveNotBegun { ply, have });
         }
-        // Who made it is known; what nobody made has the offender that is named.
+        // Without a named offender, the player who made the half-move is the offender. An irregularity that
+        // is no act of that player has only the offender whom the report names.
         let made = named > 0 && !is_of_nobody(kind);
         Ok((named, offender.or_else(|| made.then(|| self.mover(named)))))
     }
 
-    /// The half-move that a report speaks of, and by whom it was.
+    /// The half-move that a report without a number concerns, and the offender.
     fn reported_half_move(
         &self,
         kind: IrregularityKind,
@@ -263,7 +265,7 @@ impl Game {
     ) -> Result<(usize, Option<Color>), NotNow> {
         use IrregularityKind::*;
         match kind {
-            // These speak of a half-move that was made.
+            // These concern a half-move that was made.
             TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
                 let last = (1..=self.plies()).rev();
                 let ply = last
@@ -274,7 +276,8 @@ impl Game {
                 };
                 Ok((ply, Some(self.mover(ply))))
             }
-            // These were made, or are on the board with nothing on the record yet.
+            // These concern the last half-move of the record, if there is one by this player. Otherwise they
+            // concern one that is not on the record yet.
             IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
                 if self.plies() > 0 && offender.is_none_or(|side| self.mover(self.plies()) == side) =>
             {
@@ -293,7 +296,7 @@ impl Game {
         }
     }
 
-    /// Whether the record bears out a draw claim: in the present position, or in the one that comes of the half-move that the
+    /// True if the record supports a draw claim, in the present position or after the half-move that the
     /// claimant wrote down (9.2.1, 9.3.1).
     fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
         let (stand, before) = match written {
@@ -307,7 +310,7 @@ impl Game {
     }
 }
 
-/// True for what is no act of the player to move.
+/// True for irregularities that are no act of the player to move.
 fn is_of_nobody(kind: IrregularityKind) -> bool {
     let of_nobody = matches!(
         kind,
@@ -325,7 +328,7 @@ fn is_of_nobody(kind: IrregularityKind) -> bool {
     of_nobody || kind.is_conduct()
 }
 
-/// Refuses where the clock shows time for a player whose flag is said to have fallen.
+/// Refuses the report of a flag fall if the clock shows time for that player.
 fn flag_may_have_fallen(clock: Option<ClockState>, offender: Option<Color>) -> Result<(), CommandError> {
     let (Some(clock), Some(side)) = (clock, offender) else {
         return Ok(());

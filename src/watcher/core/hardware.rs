@@ -1,4 +1,4 @@
-//! What is known of board and clock as things: their batteries, and what was lost on the way from them.
+//! Board and clock as hardware: their batteries, and what was lost on the line from them.
 
 use super::{Core, Phase};
 use crate::{
@@ -8,30 +8,31 @@ use crate::{
     watcher::state::{BatteryView, HardwareView},
 };
 
-/// Percent at which a battery will not last a long game.
+/// At this charge, in percent, a battery will not last a long game.
 const LOW: u8 = 15;
-/// Percent above which it may be said again that it is low.
+/// From this charge on, in percent, the watcher may give notice of a low battery again.
 const FULL_ENOUGH: u8 = 30;
-/// So many frames in a row say the same of the clock's battery before it is believed: a damaged one may say anything.
+/// The watcher believes the clock about its battery when this many frames in a row agree: a damaged frame may
+/// say anything.
 const AGREEING: u8 = 3;
 
-/// See the module.
+/// The state of board and clock as hardware.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct Hardware {
     battery: Option<BatteryView>,
     battery_said: bool,
     clock_low: Option<bool>,
     clock_said: bool,
-    /// What the last frames say of the clock's battery, and how many.
+    /// What the last frames say of the clock's battery, and how many in a row say it.
     clock_frames: (bool, u8),
-    /// Times at which a reading of the whole board told what no update had.
+    /// How often a dump showed a change that no update had told.
     pub(super) lost_updates: u64,
-    /// What came over the line and could not be read.
+    /// Number of times that bytes of the line could not be read.
     pub(in crate::watcher) line_errors: u64,
 }
 
 impl Core {
-    /// The board told its battery.
+    /// Takes a message of the board about its battery.
     pub(in crate::watcher) fn battery(&mut self, now: Millis, told: Battery) {
         let view = BatteryView {
             percent: told.percent.min(100),
@@ -49,7 +50,7 @@ impl Core {
         }
     }
 
-    /// A frame of the clock says whether its battery is low.
+    /// Takes from a frame of the clock whether its battery is low.
     pub(super) fn clock_battery(&mut self, now: Millis, low: bool) {
         let hardware = &mut self.hardware;
         let (before, count) = hardware.clock_frames;
@@ -65,13 +66,13 @@ impl Core {
         }
     }
 
-    /// The clock is gone: the next one may be another.
+    /// Forgets the clock's battery: the clock is gone, and the next one may be another.
     pub(super) fn clock_battery_gone(&mut self) {
         self.out.changed.info |= self.hardware.clock_low.take().is_some();
         (self.hardware.clock_frames, self.hardware.clock_said) = ((false, 0), false);
     }
 
-    /// The board's battery and whether the clock's is low, as far as they were told.
+    /// The board's battery, and whether the clock's is low, as far as they are known.
     pub(super) fn batteries(&self) -> (Option<BatteryView>, Option<bool>) {
         (self.hardware.battery, self.hardware.clock_low)
     }
@@ -109,7 +110,7 @@ mod tests {
         families::Protocol,
         watcher::{
             Settings, Watcher,
-            testing::{after_e4, hear, initial_men},
+            testing::{after_e4, hear, initial_pieces},
         },
     };
 
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_battery_is_told_once_until_it_was_charged() {
+    fn a_low_battery_is_noticed_once_until_it_is_charged() {
         let mut watcher = watcher();
         let mut said = Vec::new();
         for (at, percent, charging) in [
@@ -188,7 +189,7 @@ mod tests {
             said.extend(notices(watcher));
             watcher.info().clock_battery_low
         };
-        // One frame alone may be damaged.
+        // A single frame may be damaged.
         for (low, known) in [
             (false, None),
             (true, None),
@@ -213,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_counted() {
+    fn bytes_that_cannot_be_read_are_counted() {
         let mut watcher = watcher();
         watcher.handle_bytes(Millis(1000), &[0x11, 0x12, 0x8e, 0x00, 0x05, 0x34, 0x8e]);
         assert!(watcher.hardware().line_errors >= 3, "{:?}", watcher.hardware());
     }
 
     #[test]
-    fn what_only_the_whole_board_told_is_counted_as_lost() {
+    fn a_change_that_only_a_dump_shows_counts_as_a_lost_update() {
         let mut watcher = after_e4();
-        let mut squares = initial_men();
+        let mut squares = initial_pieces();
         squares.swap(52, 36);
         hear(&mut watcher, 8000, Message::Dump(&squares));
         assert_eq!(watcher.hardware().lost_updates, 0);
@@ -257,7 +258,7 @@ mod tests {
             Protocol::Dgt,
         );
         assert_eq!(square, (vec!["q".to_owned()], vec!["e4".to_owned()]));
-        // The notice says the same of a piece that fell and that nobody has missed.
+        // The notice names the same square for a piece that fell and that nobody missed.
         let fallen = seen(
             include_str!("../../../fixtures/fallen-own-off-the-board-and-overlooked.dgtcap"),
             Protocol::Dgt,

@@ -1,5 +1,5 @@
-//! The record of a game that is over is put right, while the game is watched on in its place: what is watched is put right
-//! the same way, so that nothing is missed should the result turn out to be the mistake.
+//! Keeps the copy of a game with a result in step: when a person puts the record right, the copy is put right
+//! the same way. So nothing is missing if the result turns out to be a mistake.
 
 use std::mem;
 
@@ -19,7 +19,7 @@ use crate::{
 };
 
 impl Core {
-    /// The record was put right by `order`. What is watched in its place follows, or is let go of where it cannot.
+    /// A person put the record right by `order`. The copy follows, or is dropped where it cannot.
     pub(super) fn keep_in_step(&mut self, now: Millis, order: &Correct) {
         let Phase::Game(game) = &self.phase else { return };
         let said = game.record.clone();
@@ -35,7 +35,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return false;
         };
-        // A half-move that is entered may be one that was seen here.
+        // The copy may have seen the half-move that the person entered.
         let was_seen = in_common(&game.record, said) == said.len();
         if !was_seen && !game.put_right_too(&mut ctx, order, said) {
             return false;
@@ -46,7 +46,7 @@ impl Core {
         if !was_seen {
             rest.iter_mut().for_each(|event| shift(event, order));
         }
-        // Of what was said already the arbiter's own game has told the same.
+        // The game itself has emitted the same events about cases that were reported already.
         done.retain_mut(|event| {
             !is_of_record(event) && case_of(&mut event.body).is_none_or(|case| is_unsaid(case))
         });
@@ -56,7 +56,7 @@ impl Core {
         true
     }
 
-    /// Tells the half-moves after the first `known`.
+    /// Reports the half-moves after the first `known`.
     fn tell_from(&mut self, now: Millis, known: usize) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -68,9 +68,9 @@ impl Core {
 }
 
 impl Game {
-    /// Puts the record right as `said` was put right. False where they do not agree then.
+    /// Puts the record right as `said` was put right. Returns false if they do not agree afterwards.
     fn put_right_too(&mut self, ctx: &mut Ctx<'_>, order: &Correct, said: &[Made]) -> bool {
-        // What was played since is on the board, and not to be dropped.
+        // The half-moves that were played since are on the board, and must stay.
         let order = Correct {
             drop_rest: false,
             ..order.clone()
@@ -83,7 +83,7 @@ fn is_of_record(event: &Event) -> bool {
     matches!(event.body, Body::Move(_) | Body::MovesRetracted { .. })
 }
 
-/// What was found at a half-move that has another number now.
+/// Gives an irregularity the new number of its half-move.
 fn shift(event: &mut Event, order: &Correct) {
     if let Body::Irregularity(found) = &mut event.body
         && found.ply >= order.ply + order.delete

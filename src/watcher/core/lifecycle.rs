@@ -1,4 +1,4 @@
-//! How an evening at one board goes: a game begins, is over, and the next one is set up.
+//! The lifecycle of games at one board: a game begins, ends, and the players set up the next.
 
 use std::sync::Arc;
 
@@ -22,19 +22,20 @@ use crate::{
     },
 };
 
-/// Where pawns stand in the array.
+/// The squares of the pawns in the initial position.
 const PAWNS: Bitboard = Bitboard(0x00ff_0000_0000_ff00);
-/// A new array must stand this long after a game.
+/// After a game, the initial position must stand for this long to begin the next one.
 const NEW_ARRAY_MS: u64 = 1000;
-/// The initial array during a game must stand this long before it means a new one.
+/// During a game, the initial position must stand for this long before it means a new game.
 const RESET_MS: u64 = 3000;
-/// Where men are missing or stand between the armies, and more squares are wrong, a game has begun before.
+/// If pieces are missing or stand in the middle, and more squares than these are wrong, a game had begun
+/// before.
 const MOST_WRONG: usize = 10;
-/// A board that came in mid-game is taken as it stands after this long.
+/// A board that is connected during a game is taken as it stands after this long at rest.
 const MID_GAME_MS: u64 = 1000;
 
 impl Core {
-    /// Whether a game begins.
+    /// Looks whether a game begins.
     pub(super) fn look_for_start(&mut self, now: Millis) {
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
@@ -66,8 +67,8 @@ impl Core {
             && array.differing(self.sensed.placement()).count() <= 6
         {
             let started = *setup.started.get_or_insert(now);
-            // A game that begins as it should begins at once. Otherwise a piece may be misread, or be
-            // on its way to its square.
+            // A game from a right initial position begins at once. Otherwise a piece may be misread, or be on
+            // its way to its square.
             let moved = setup
                 .lines
                 .as_ref()
@@ -85,16 +86,16 @@ impl Core {
             }
             return;
         }
-        // What stands there is no game from the array that stood there before.
+        // The position does not come from the initial position that stood there before.
         if setup.array.take().is_some() {
             setup.lines = None;
         }
         self.start_mid_game(now, 1);
     }
 
-    /// The daemon came in mid-game. Whose move it is follows from the running clock where its sides
-    /// are known, else from what the players do; without a clock several half-moves in turn must show
-    /// that a game is played at all.
+    /// Looks whether a game is in progress, as when the daemon starts during a game. The running clock tells
+    /// whose move it is where its sides are known; otherwise the half-moves tell it. Without a clock,
+    /// `needed` half-moves in turn must show that a game is played at all.
     fn start_mid_game(&mut self, now: Millis, needed: usize) {
         let rest = self.sensed.last_change() + MID_GAME_MS;
         let Phase::Waiting(setup) = &mut self.phase else {
@@ -130,7 +131,7 @@ impl Core {
         self.take_up_midway(now, needed, rest);
     }
 
-    /// Takes the game up that goes on, once it is known how.
+    /// Takes up the game in progress once the side to move is known.
     fn take_up_midway(&mut self, now: Millis, needed: usize, rest: Millis) {
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
@@ -149,7 +150,8 @@ impl Core {
             }
             return;
         };
-        // One half-move may be half of another; after two that fit, hands need not rest.
+        // What looks like one half-move may be a part of another. After two that fit, the board need not be
+        // at rest.
         if way.lines.best().plies.len() <= needed && now < rest {
             self.look_at(rest);
             return;
@@ -175,7 +177,7 @@ impl Core {
         if lines.best().plies.is_empty() && lines.best().misplaced(&self.sensed).any() {
             return self.lie_by_first_move(now);
         }
-        // A clock that stands by will be started; without one the first move starts the game.
+        // If a clock is attached, somebody will start it. Without one, the first half-move starts the game.
         let needed = if attached { 3 } else { 1 };
         let best = lines.best();
         if best.plies.len() < needed || !best.misplaced(&self.sensed).is_empty() {
@@ -195,7 +197,7 @@ impl Core {
         }
     }
 
-    /// A game begins from `array`.
+    /// Begins a game from `array`.
     fn begin(&mut self, now: Millis, array: &Placement) {
         let stand = Arc::new(stand_of(array));
         let presses = self.take_presses();
@@ -212,7 +214,7 @@ impl Core {
         }
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
-        // The side whose time ran first is White's, unless half-moves had been made before, an odd number.
+        // The time that ran first was White's, unless an odd number of half-moves had been made before.
         if let Some(counting) = self.clock.counting() {
             let plies = &game.lines.best().plies;
             let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
@@ -243,7 +245,8 @@ impl Core {
         }
     }
 
-    /// The daemon came in mid-game: it tracks from what stood there, by `lines` if half-moves have been seen since.
+    /// Begins a game in progress from the position `from`, with the hypotheses `lines` if half-moves have
+    /// been seen since.
     fn begin_mid_game(&mut self, now: Millis, from: &Placement, turn: Color, lines: Option<Lines>) {
         let stand = Stand::of_placement(from, turn, castling_of(from));
         let first = lines
@@ -256,7 +259,7 @@ impl Core {
         };
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
-        // How a game came about that began in a lump is as little known as what was played in a gap.
+        // If the watcher read the beginning in a lump, it knows as little of it as of a gap.
         let read = lines
             .as_ref()
             .and_then(|lines| Some(lines.best().plies.first()?.at));
@@ -273,7 +276,7 @@ impl Core {
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
-        // Of a game that is taken up anew that was said before.
+        // For a game that is taken up anew, the watcher reported this before.
         if self.orientation.is_sideways()
             && !in_doubt
             && let Some((game, mut ctx)) = self.game_and_ctx(now)
@@ -282,7 +285,7 @@ impl Core {
         }
     }
 
-    /// The presses that came before the game was seen to have begun.
+    /// The presses that came before the watcher saw that the game had begun.
     fn take_presses(&mut self) -> Vec<Millis> {
         match &mut self.phase {
             Phase::Waiting(setup) => std::mem::take(&mut setup.presses),
@@ -290,8 +293,8 @@ impl Core {
         }
     }
 
-    /// Gives them to the half-moves that were seen meanwhile: the players press in turn, and the
-    /// last press was by the one whose time does not run.
+    /// Gives `presses` to the half-moves that were seen meanwhile. The players press in turn, and the last
+    /// press was by the player whose time does not run.
     fn press_again(&mut self, presses: &[Millis]) {
         let Some(running) = self.clock.running() else {
             return;
@@ -302,8 +305,9 @@ impl Core {
         }
     }
 
-    /// Where no array has shown it the pieces tell which way round the board lies: each army is nearer to
-    /// its own side. Returns true when the board was read anew for it.
+    /// Turns the board as the pieces suggest, where no initial position has shown which way round it lies:
+    /// each player's pieces are nearer to that player's side. Returns true when the board was read anew for
+    /// that.
     fn lie_as_likely(&mut self) -> bool {
         let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
             return false;
@@ -317,7 +321,7 @@ impl Core {
     }
 
     pub(super) fn start_game(&mut self, now: Millis, stand: Arc<Stand>) {
-        // It was watched in place of a game that is no more the present one.
+        // The copy belongs to a game that is no longer the present one.
         self.unwatch();
         self.games += 1;
         let chess960 = stand.mode() == CastlingMode::Chess960;
@@ -340,7 +344,8 @@ impl Core {
         );
     }
 
-    /// What was missed of the game is lost: another begins in the middle.
+    /// Ends the game if the watcher has given up what it missed, and looks for another that begins in the
+    /// middle.
     pub(super) fn take_up_anew(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -358,7 +363,7 @@ impl Core {
         }
     }
 
-    /// Whether the next game is being set up: an array after a game, or in the middle of one.
+    /// Looks whether the players have set up the next game, after a game or during one.
     pub(super) fn look_for_next(&mut self, now: Millis) {
         let Phase::Game(game) = &self.phase else {
             return;
@@ -370,7 +375,7 @@ impl Core {
             return;
         };
         let over = game.result.is_some();
-        // Where the next round has been paired nobody analyses.
+        // If the next round is paired already, the players set up its game and do not analyse the last one.
         let is_of_the_round = game.table.round == self.settings.round;
         if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
             return self.park(now);
@@ -382,14 +387,14 @@ impl Core {
         self.look_for_start(now);
     }
 
-    /// True where the pieces are set up anew, and have stood so for long enough to mean it.
+    /// True where the pieces are set up anew, and have stood so for long enough to mean a new game.
     pub(super) fn array_stands(&mut self, now: Millis) -> bool {
         let Phase::Game(game) = &self.phase else {
             return false;
         };
         let over = game.result.is_some();
         let seen = self.sensed.placement();
-        // Of most boards the number of pieces tells, and what they are need not be asked.
+        // On most boards the number of pieces decides, and it is not necessary to compare them.
         if !seen.occupied().is_superset(PAWNS) || seen.occupied().count() != 32 {
             return false;
         }

@@ -1,7 +1,8 @@
-//! What is played after a result, or after the pieces were set up anew while a result was still to come. Nobody is told
-//! of it, unless an arbiter says that the game went on, or that another has begun: then nothing of it was missed.
+//! The copy of a game with which the watcher goes on after a result, or after the pieces were set up anew
+//! before a result. Nobody hears of its events unless an arbiter says that the game went on, or that another
+//! has begun. Then nothing of it is missing.
 //!
-//! It is watched by the same code as a game, in place of it: what it would say is kept.
+//! The same code watches the copy in place of the game, and keeps the events that the copy would emit.
 
 use std::{collections::BTreeMap, mem};
 
@@ -18,23 +19,23 @@ use crate::{
     },
 };
 
-/// Numbers from here on are of events that were not said yet.
+/// Events that the copy keeps have numbers from here on.
 const UNSAID: u64 = 1 << 40;
-/// More than this is no game: it is let go of.
+/// A copy with more events than these is no game, and is dropped.
 const MOST_EVENTS: usize = 400;
-/// After so many half-moves that were completed by the clock a game goes on, and no analysis.
+/// After this many half-moves that the clock completed, the players play a game and do not analyse.
 const SURELY_A_GAME: usize = 4;
 
-/// Why something is watched in place of the game.
+/// Why there is a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// The game has a result, by a person.
+    /// The game has a result that a person, or the kings, gave.
     Ended,
     /// The pieces were set up anew, and the game has no result.
     SetUpAnew,
 }
 
-/// See the module.
+/// The copy, and what the core keeps for it.
 #[derive(Debug)]
 pub(in crate::watcher) struct Meanwhile {
     why: Why,
@@ -44,7 +45,7 @@ pub(in crate::watcher) struct Meanwhile {
     look_again: Option<Millis>,
     dump_wanted: bool,
     sign_wanted: bool,
-    /// White's side of the clock in the game that is over or parked.
+    /// White's side of the clock in the game that ended or is parked.
     white_side: Option<ClockSide>,
 }
 
@@ -83,13 +84,13 @@ impl Meanwhile {
 }
 
 impl Core {
-    /// Does the same for the game and for what is watched in place of it.
+    /// Does the same for the game and for the copy.
     pub(super) fn each(&mut self, mut what: impl FnMut(&mut Self)) {
         what(self);
         self.in_meanwhile(what);
     }
 
-    /// Does it for what is watched in place of a game that a person has ended.
+    /// Does something for the copy, if a person has ended the game.
     pub(super) fn after_the_end(&mut self, what: impl FnOnce(&mut Self)) {
         let why = self.meanwhile.as_ref().map(|meanwhile| meanwhile.why);
         if why == Some(Why::Ended) {
@@ -102,7 +103,8 @@ impl Core {
             return;
         };
         meanwhile.out.before = self.out.before;
-        // Pieces that lie about after a game say nothing of squares, nor presses of sides. The next game has sides of its own.
+        // After a game, pieces that lie on the board show nothing of dead squares, and presses show nothing
+        // of the sides of the clock. The next game has its own sides.
         let given_up = self.sensed.given_up();
         self.exchange(&mut meanwhile);
         what(self);
@@ -133,7 +135,7 @@ impl Core {
         mem::swap(&mut self.sign_wanted, &mut meanwhile.sign_wanted);
     }
 
-    /// Looks at what may be decided of it, and whether it has to be watched at all.
+    /// Decides what can be decided of the copy, and whether there has to be one at all.
     pub(super) fn review_meanwhile(&mut self, now: Millis) {
         self.watch_on();
         let mut again = false;
@@ -148,7 +150,8 @@ impl Core {
             }
         });
         if again && self.is_parked() {
-            // It was an analysis, or is over without a trace of a clock: what follows is another.
+            // What was watched was an analysis, or a game that ended without a clock. What follows is another
+            // game.
             self.watch_set_up();
             self.in_meanwhile(|core| core.look_for_start(now));
         }
@@ -168,14 +171,15 @@ impl Core {
         matches!(&self.phase, Phase::Game(game) if game.parked)
     }
 
-    /// What is played after the pieces were set up anew is watched.
+    /// Begins a copy for what is played after the pieces were set up anew.
     fn watch_set_up(&mut self) {
         let waiting = Phase::Waiting(Box::default());
         let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
         self.meanwhile = Some(Box::new(next));
     }
 
-    /// A person has given a result, or the pieces were set up anew before a restart: what follows is watched.
+    /// Begins a copy where a person has given a result, or where the pieces were set up anew before a
+    /// restart.
     fn watch_on(&mut self) {
         if self.is_parked() && self.meanwhile.is_none() {
             self.watch_set_up();
@@ -200,19 +204,19 @@ impl Core {
         }
     }
 
-    /// The record of a game that is over was changed: what is watched in its place goes on from another one. What is watched in
-    /// place of a parked game does not.
+    /// Drops the copy of a game that has ended, for example because its record was changed and the copy
+    /// starts from another one. The copy beside a parked game stays.
     pub(super) fn unwatch(&mut self) {
         self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
     }
 
-    /// The game itself is watched again, or nothing is.
+    /// Drops any copy: the game itself is watched again, or nothing is.
     pub(super) fn unwatch_all(&mut self) {
         self.meanwhile = None;
     }
 
-    /// The pieces were set up anew while a result is still to come. A game that nobody analyses goes on with another result than
-    /// none, so an arbiter is asked.
+    /// Parks the game: the pieces were set up anew, and the game has no result. A game of the round must get
+    /// one, so a notice asks an arbiter.
     pub(super) fn park(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -224,7 +228,7 @@ impl Core {
         self.watch_set_up();
     }
 
-    /// The parked game is over, and what was watched in place of it is the next one. Returns false where nothing was.
+    /// Makes the copy the next game, because the parked one is over. Returns false where there is no copy.
     pub(super) fn next_has_begun(&mut self, now: Millis) -> bool {
         let Some(mut meanwhile) = self
             .meanwhile
@@ -245,7 +249,7 @@ impl Core {
         true
     }
 
-    /// The parked game is over: what was watched in place of it is the next one. An analysis is none, and nobody hears of it.
+    /// Makes the copy the next game, because the parked one is over. If the copy shows an analysis, drops it.
     pub(super) fn leave_parked(&mut self, now: Millis) {
         if !self.was_analysed() {
             self.next_has_begun(now);
@@ -257,8 +261,9 @@ impl Core {
         }
     }
 
-    /// Whether half-moves were only shown since the pieces were set up: beside a clock that stands, and that nobody pressed,
-    /// though the game was played by it. The first half-move of a game may wait for its press.
+    /// True if players only showed half-moves since the pieces were set up: the clock stands and nobody
+    /// pressed it, though the parked game was played with it. One half-move alone may be the first of a game
+    /// that waits for its press.
     fn was_analysed(&self) -> bool {
         let watched = self.meanwhile.as_ref().map(|meanwhile| &meanwhile.phase);
         let (Phase::Game(parked), Some(Phase::Game(shown))) = (&self.phase, watched) else {
@@ -269,7 +274,8 @@ impl Core {
         parked.clock_used && !self.clock.runs() && half_moves > 1 && !shown.record.iter().any(is_pressed)
     }
 
-    /// The result was a mistake, or the pieces were put back: the game goes on, with all that was played meanwhile.
+    /// Lets the game go on with all that was played meanwhile: the result was a mistake, or the pieces were
+    /// put back.
     pub(super) fn game_goes_on(&mut self, now: Millis) {
         let parked = self
             .meanwhile
@@ -292,13 +298,13 @@ impl Core {
         }
     }
 
-    /// What was watched in place of the game is the game, and all that it would have said is said.
+    /// Makes the copy the game, and emits all events that it kept.
     fn take_over(&mut self, now: Millis, mut meanwhile: Meanwhile) {
         let unsaid = mem::take(&mut meanwhile.out.events);
         self.phase = meanwhile.phase;
         self.games = meanwhile.games;
         let mut names = BTreeMap::new();
-        // The players did it, and not the person who says so now.
+        // The players caused these events, and not the person whose command brings them out.
         let by_command = mem::take(&mut self.out.by_command);
         let by = self.out.by.take();
         for event in unsaid {
@@ -315,13 +321,14 @@ impl Core {
         }
     }
 
-    /// Says what was kept, under a name of its own; `names` are those of what was said before it. Returns the new one.
+    /// Emits an event that the copy kept, under a new id, and returns that id. `names` has the new ids of
+    /// earlier events.
     fn say_now(&mut self, now: Millis, event: Event, names: &BTreeMap<String, String>) -> String {
         let mut body = event.body;
         if let Some(case) = case_of(&mut body) {
             rename(case, names);
         }
-        // Events tell the daemon's time, in seconds.
+        // Events have the daemon's time, in seconds.
         let at = Millis((event.at.unwrap_or(event.t) * 1000.0).round() as u64) + self.out.before;
         self.out.emit(&self.settings, event.game, now, Some(at), body)
     }
@@ -333,7 +340,7 @@ fn rename(id: &mut String, names: &BTreeMap<String, String>) {
     }
 }
 
-/// The irregularity that something is said about.
+/// The id of the irregularity that an event concerns.
 pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
     match body {
         Body::IrregularityResolved { irregularity, .. }
@@ -344,14 +351,14 @@ pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
     }
 }
 
-/// Whether an event of this id was not said yet.
+/// True if this is the id of an event that a copy keeps.
 pub(super) fn is_unsaid(id: &str) -> bool {
     let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
     seq.is_some_and(|seq| seq > UNSAID)
 }
 
-/// True where a person has closed, dismissed or opened again what is otherwise known as `mine`. In a game that is said to be
-/// over nobody else does.
+/// True where a person has closed, dismissed or reopened the case of which the copy has `mine`. In a game
+/// that has a result only a person does so.
 fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
     match (mine.ended.is_some(), theirs.ended.is_some()) {
         (false, closed) => closed,
@@ -361,7 +368,7 @@ fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
 }
 
 impl Game {
-    /// What a person ruled and reported in the game that was said to be over holds in the one that goes on.
+    /// Takes over what a person ruled and reported in the game that had a result.
     fn take_what_was_ruled(&mut self, said: &Self) {
         for theirs in said.open.iter().chain(&said.closed) {
             let mine = self
@@ -387,9 +394,10 @@ impl Game {
         }
     }
 
-    /// What was taken for a result and is held against what is known: why it cannot be right, if it cannot.
+    /// The question for an arbiter if `result`, which the board shows, contradicts the last ruling; none if
+    /// it does not.
     pub(super) fn contradicts(&self, result: GameResult) -> Option<String> {
-        // What was put right or accepted since holds too, as long as nobody has played on.
+        // A ruling that was carried out or accepted holds as well, as long as nobody has played on.
         let holds = |open: &&Open| match &open.ended {
             None => true,
             Some(ended) => {
@@ -414,8 +422,8 @@ impl Game {
         ))
     }
 
-    /// Ends the game by what the board shows. Where that contradicts what is known, a notice asks first, and the public waits for
-    /// the answer.
+    /// Ends the game by the result that the board shows. Where that contradicts the last ruling, a notice
+    /// asks first, and the public waits for the answer.
     pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
         if let Some(question) = self.contradicts(result) {
             self.notice(ctx, notice::RESULT_CONTRADICTS, &question);

@@ -1,5 +1,5 @@
-//! The heart of the watcher: what it holds, presses of the clock and the look at everything that may be
-//! decided. Readings come in by `reading`, events go out by the outbox. Knows no bytes.
+//! The core of the watcher: its state, presses of the clock, and the review of everything that can be
+//! decided. Readings come in by `reading`, events go out by the outbox. The core knows no bytes.
 
 mod arbiter;
 mod glimpse;
@@ -35,25 +35,26 @@ use crate::{
     },
 };
 
-/// After the clock was stopped, updates that were under way are still taken for a half-move.
+/// For this long after the clock was stopped, late updates may still belong to a half-move.
 const FREEZE_MS: u64 = 700;
-/// However much time passed before a message that came late, nothing is looked at more often.
+/// Most reviews between two messages that came late, however much time lies between them.
 const MOST_LOOKS: usize = 8;
-/// Presses that come in one instant are told apart by a millisecond each: there are not so many.
+/// Presses of one instant get times that are a millisecond apart. There are never as many as would fill this
+/// time.
 const TOLD_APART_MS: u64 = 50;
-/// Presses that may wait to be judged.
+/// Most presses that may wait to be judged.
 const MOST_PRESSES: usize = 4;
 
-/// Where a board is in its evening.
+/// Whether a game goes on at the board.
 #[derive(Debug)]
 pub(super) enum Phase {
-    /// No game yet, or the next one is being set up.
+    /// There is no game yet, or the players set up the next one.
     Waiting(Box<Setup>),
-    /// A game goes on, or is over and has not been cleared away.
+    /// A game goes on, or has ended and its pieces still stand.
     Game(Box<Game>),
 }
 
-/// See the module.
+/// The state of the watcher for one board.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) settings: Settings,
@@ -61,10 +62,10 @@ pub(super) struct Core {
     pub(super) clock: Clock,
     pub(super) phase: Phase,
     pub(super) games: u32,
-    /// What the board itself says of its squares; none before it has shown them.
+    /// The readings of the board, in its own order of squares; none before the first dump.
     pub(super) raw: Option<Squares>,
     pub(super) orientation: Orientation,
-    /// An array has shown which way round the board lies.
+    /// An initial position has shown which way round the board lies.
     pub(super) orientation_shown: bool,
     pub(super) sensed: Sensed,
     pub(super) link: Option<String>,
@@ -74,23 +75,24 @@ pub(super) struct Core {
     pub(super) gap: bool,
     pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
-    /// Somebody would be accused, but what excuses him may be on its way: the board is to give a sign of life.
+    /// The watcher is about to accuse a player, but a reading that excuses that player may be on its way. So
+    /// the board has to give a sign of life.
     pub(super) sign_wanted: bool,
-    /// Until when all that the board said has come.
+    /// Everything that the board sent before this time has arrived.
     pub(super) told: Millis,
-    /// What is read came together, and nobody knows when each of it happened.
+    /// The messages that are being read came in one lump, and nobody knows when each happened.
     pub(super) catches_up: bool,
-    /// Between these times all that is read now has happened, where it came together.
+    /// The bounds within which the messages of the lump happened.
     pub(super) within: Option<(Millis, Millis)>,
-    /// The board tells that the next change of a square lies apart from the one before it.
+    /// The board has told that the next change of a square lies apart from the one before it.
     pub(super) apart: bool,
-    /// When the first of it happened, about.
+    /// When the first message of the last lump happened, roughly.
     pub(super) lump_began: Millis,
-    /// Until when what was read last came in one lump, at times that nobody measured.
+    /// The end of the last lump: nobody measured the times of its messages.
     pub(super) lumped: Option<Millis>,
-    /// What is watched in place of a game that is over, or parked.
+    /// The copy beside a game that has ended, or is parked.
     pub(super) meanwhile: Option<Box<Meanwhile>>,
-    /// When anything was last looked at.
+    /// When the last review was.
     pub(super) now: Millis,
 }
 
@@ -152,7 +154,7 @@ impl Core {
         }
     }
 
-    /// What happens now is heard by nobody, until the board is read again.
+    /// Nobody reads the board from now on, until the next dump.
     pub(super) fn unheard(&mut self) {
         self.gap = true;
         self.apart = false;
@@ -166,7 +168,7 @@ impl Core {
         });
     }
 
-    /// The game that goes on with what a step of it needs; none when none goes on.
+    /// The present game, with the context of a step; none while there is no game.
     pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
         let Phase::Game(game) = &mut self.phase else {
             return None;
@@ -225,7 +227,7 @@ impl Core {
         }
         let fit = Fit::of(game.lines.best(), side, at);
         if fit.is_some_and(|fit| self.clock.fits(fit)) {
-            // The sides of the clock were taken the wrong way round.
+            // The watcher had assigned the sides of the clock the wrong way round.
             let Phase::Game(game) = &mut self.phase else {
                 return;
             };
@@ -262,14 +264,14 @@ impl Core {
         }
     }
 
-    /// A game goes on, and what was heard is a part of it.
+    /// Notes what was heard, if a game goes on that it belongs to.
     pub(super) fn heard(&mut self, heard: Heard) {
         if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
             self.out.heard = self.out.heard.max(Some(heard));
         }
     }
 
-    /// What comes now happened some time ago, in this order, the last of it at `until`.
+    /// The next messages happened some time ago, in this order, the last one at `until`.
     pub(super) fn unmeasured(&mut self, until: Millis) {
         // A line that always gathers has an allowance of its own.
         if self.sensed.slack() == 0 {
@@ -282,7 +284,8 @@ impl Core {
         });
     }
 
-    /// What comes now waited in one lump, and is given its times, `from` the first of it `until` the last.
+    /// The next messages waited in one lump. They get estimated times, the first one `from` and the last one
+    /// `until`.
     pub(super) fn catch_up(&mut self, from: Millis, until: Millis) {
         self.catches_up = true;
         self.lump_began = from;
@@ -294,7 +297,7 @@ impl Core {
         });
     }
 
-    /// Presses are not to be expected any more: the clock is gone.
+    /// The clock is gone, so no press is to be expected.
     pub(super) fn thaw(&mut self, _now: Millis) {
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
@@ -305,11 +308,11 @@ impl Core {
         });
     }
 
-    /// Looks at everything that may be decided by now.
+    /// Decides everything that can be decided by now.
     pub(super) fn review(&mut self, now: Millis) {
         self.now = now;
         self.out.waits.clear();
-        // Until nothing more follows: how often one looks must not matter.
+        // Repeats until nothing more follows, so that it does not matter how often the shell calls.
         for _ in 0..4 {
             let said = self.out.seq;
             self.look_again = None;
@@ -329,7 +332,7 @@ impl Core {
             if self.out.seq != said {
                 self.note_whole();
             }
-            // Before a game what is noted in one look counts in the next.
+            // Before a game, a review may use what the one before it noted.
             if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
                 break;
             }
@@ -363,7 +366,7 @@ impl Core {
             game.look_for_flags(&mut ctx);
             return;
         }
-        // What waits to be said of a press is said before the record goes on.
+        // An accusation that waited for a sign of life comes before the next half-move of the record.
         if std::mem::take(ctx.sign_wanted) {
             game.judge(&mut ctx);
         }
@@ -389,10 +392,10 @@ impl Core {
         self.sensed.give_up(silent);
     }
 
-    /// Nothing more will come.
+    /// Decides the rest, because nothing more will come.
     pub(super) fn finish(&mut self, mut now: Millis) -> Millis {
         self.told = Millis(u64::MAX);
-        // What waits for time to pass is given it, within a bound.
+        // Decisions that wait for time to pass get that time, within a bound.
         let end = now + 30_000;
         self.review(now);
         self.unwatch_all();
@@ -409,7 +412,7 @@ impl Core {
         now
     }
 
-    /// Time passes until `until`: what becomes due meanwhile is looked at when it does, about.
+    /// Lets time pass until `until`. Reviews what becomes due meanwhile, roughly when it does.
     pub(super) fn pass(&mut self, until: Millis) {
         for _ in 0..MOST_LOOKS {
             let Some(due) = self.deadline().filter(|due| *due < until) else {
@@ -419,7 +422,7 @@ impl Core {
         }
     }
 
-    /// Asks to be called again at `at`, or before if that was asked for.
+    /// Asks to be called again at `at`, or earlier if that was asked for.
     pub(super) fn look_at(&mut self, at: Millis) {
         self.look_again = Some(self.look_again.map_or(at, |known| known.min(at)));
     }
@@ -442,7 +445,7 @@ impl Core {
         std::mem::take(&mut self.dump_wanted)
     }
 
-    /// All that the board said before `then` has come: what waited for that is decided.
+    /// Everything that the board sent before `then` has arrived. Decides what waited for that.
     pub(super) fn tell_until(&mut self, then: Millis) {
         self.told = then;
         if self.wants_sign() {
@@ -450,13 +453,13 @@ impl Core {
         }
     }
 
-    /// The board is to give a sign of life.
+    /// True while the board has to give a sign of life.
     pub(super) fn wants_sign(&self) -> bool {
         let meanwhile = self.meanwhile.as_ref();
         self.sign_wanted || meanwhile.is_some_and(|meanwhile| meanwhile.wants_sign())
     }
 
-    /// What was played before the board is read again is not known.
+    /// Notes that half-moves may be missing before the next dump.
     pub(super) fn mark_gap(&mut self) {
         self.gap = true;
     }

@@ -1,5 +1,5 @@
-//! What only concerns boards that do not know their pieces: a promotion that was another than was
-//! taken for granted, and what occupation alone can prove.
+//! Boards that feel only which squares are occupied. The watcher takes a promotion to a queen for granted and
+//! may have to change it; and it reports what occupation alone can prove.
 
 use std::sync::Arc;
 
@@ -22,25 +22,26 @@ use crate::{
     },
 };
 
-/// The board must have been at rest this long before what was said of a promotion is doubted.
+/// The board must have been at rest for this long before the watcher doubts a promotion.
 const DOUBT_MS: u64 = 1500;
-/// Without a clock nobody says that a move is over: a piece must stand this long where no legal
+/// Without a clock nothing shows that a half-move is over. So a piece must stand for this long where no legal
 /// half-move puts it.
 const ILLEGAL_MS: u64 = 10_000;
 
-/// What looks like a first move by Black must stand for this long before it is White's on a board
-/// that lies the other way round.
+/// What looks like a first move by Black must stand for this long before the watcher takes it for White's, on
+/// a board that lies the other way round.
 const FIRST_MOVE_MS: u64 = 3000;
 
-/// For so many half-moves it stays open what a pawn became that has not moved since.
+/// For this many half-moves it stays open what a promoted pawn became, if it has not moved since.
 const HELD: usize = 40;
 
-/// What a pawn may have become when it is not what was said, the likeliest first.
+/// The pieces that a pawn may have become, the likeliest first.
 const OTHERWISE: [Role; 4] = [Role::Queen, Role::Knight, Role::Rook, Role::Bishop];
 
 impl Core {
-    /// White moves first: a first move that is one of White's only when the board lies the other way
-    /// round says that it does. The array looks the same from both sides where pieces are not known.
+    /// Turns the board if the first half-move shows that it lies the other way round: White moves first, and
+    /// the half-move is one of White's only then. The initial position looks the same from both sides where
+    /// pieces are not known.
     pub(super) fn lie_by_first_move(&mut self, now: Millis) {
         let (OrientationSetting::Auto, Some(raw)) = (self.settings.orientation, &self.raw) else {
             return;
@@ -72,8 +73,8 @@ impl Core {
 }
 
 impl Game {
-    /// Pieces stand where no line has any: what was taken for granted may be wrong, or somebody has
-    /// made an illegal move.
+    /// Looks at pieces that stand where no hypothesis has any. A promotion may be another than was taken for
+    /// granted, or a player has made an illegal move.
     pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
         let stuck = self.is_watched() && ctx.sensed.is_felt() && best.misplaced(ctx.sensed).any();
@@ -89,8 +90,8 @@ impl Game {
         }
     }
 
-    /// How many half-moves since the base may be closed: what a pawn became stays open until it has
-    /// moved, and for as long as any half-move does after that.
+    /// Number of half-moves since the base that may be closed to correction. A promotion stays open until the
+    /// piece has moved, and then for as long as any half-move does.
     pub(in crate::watcher) fn held(&self, ctx: &Ctx<'_>) -> usize {
         if !ctx.sensed.is_felt() {
             return usize::MAX;
@@ -110,7 +111,8 @@ impl Game {
         (0..said.len()).find(open).unwrap_or(usize::MAX)
     }
 
-    /// A promotion of the record explains the board if the pawn became something else than was said.
+    /// Changes a promotion of the record if the board is explained by another piece that the pawn became.
+    /// Returns true if it did.
     fn promoted_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let promotions = (0..self.plies())
             .rev()
@@ -130,8 +132,8 @@ impl Game {
         true
     }
 
-    /// The half-moves from the promotion `index` of the record on, if the pawn became a `role`; none
-    /// when they are not legal then. The last of them leads to where the record does.
+    /// The half-moves of the record from the promotion `index` on, with `role` as the new piece; none if they
+    /// are not legal then.
     fn with_promotion(&self, index: usize, role: Role) -> Option<Vec<Made>> {
         let mut stand = self.stand_at(index).clone();
         let mut told = Vec::new();
@@ -150,7 +152,7 @@ impl Game {
         Some(told)
     }
 
-    /// The end of the record is taken back and told as `told`.
+    /// Takes back the end of the record, and reports `told` in its place.
     pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
         self.retract(ctx, self.plies() - told.len(), reason);
         for made in told {
@@ -172,7 +174,7 @@ impl Game {
     /// An arbiter says what the pawn of half-move `ply` became, or that of the last promotion.
     ///
     /// # Errors
-    /// When there was no promotion, or when what was played since is not legal then.
+    /// An error says that there was no promotion, or that later half-moves are not legal with that piece.
     pub(super) fn promoted(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -180,7 +182,7 @@ impl Game {
         role: Role,
     ) -> Result<(), CommandError> {
         if self.is_watched() {
-            // It may not have been said yet.
+            // The promotion may not be on the record yet.
             self.settle_rest(ctx);
         }
         let index = match ply {
@@ -201,7 +203,8 @@ impl Game {
         Ok(())
     }
 
-    /// What a pawn became is taken for granted where the board cannot tell.
+    /// Gives notice that the watcher takes a queen for granted, where the board cannot tell what a pawn
+    /// became.
     pub(in crate::watcher) fn promotion_taken_for_granted(&self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let promoted = ply.kind.legal().filter(|mv| mv.promotion() == Some(Role::Queen));
         if let Some(mv) = promoted.filter(|_| ctx.sensed.is_felt()) {
@@ -213,8 +216,8 @@ impl Game {
         }
     }
 
-    /// One piece stands where none may go, and nothing innocent explains it. Nobody pressed a clock, so
-    /// that it is never certain.
+    /// Reports an illegal move if a piece stands where it may not go, and nothing innocent explains that. No
+    /// clock was pressed, so the report is never certain.
     fn felt_illegal(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best().clone();
         let (stand, ply) = (best.stand.clone(), self.base + best.plies.len() + 1);
@@ -231,7 +234,7 @@ impl Game {
         if self.open_at_board().any(|open| open.ply == ply) {
             return;
         }
-        // Whatever it was, it came after them.
+        // The illegal move came after these half-moves.
         for made in best.plies.iter().skip(self.announced()) {
             if !matches!(made.kind, PlyKind::Legal(_)) || !self.is_watched() {
                 return;
@@ -265,7 +268,7 @@ impl Game {
     }
 }
 
-/// What a pawn became in a half-move of the record.
+/// The piece that a pawn became in a half-move of the record.
 fn promoted_to(made: &Made) -> Option<Role> {
     made.kind.legal()?.promotion()
 }

@@ -1,4 +1,5 @@
-//! An earlier game of the board, as its events tell it: what a person puts right in it is told by events of that game.
+//! An earlier game of the board, built from its events. When a person puts something right in it, new events
+//! of that game tell so.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// What of the journal a command speaks of that the watcher does not keep.
+/// The events of the journal that a command concerns and the watcher does not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Needed {
     /// The events of the game with this number.
@@ -27,7 +28,7 @@ pub enum Needed {
     GameOf(u64),
 }
 
-/// See the module.
+/// An earlier game, built from its events.
 #[derive(Debug)]
 struct Past {
     number: u32,
@@ -42,7 +43,7 @@ struct Past {
 #[derive(Debug, Default)]
 struct Case {
     ended: Option<Closed>,
-    /// How it had ended when it was dismissed.
+    /// How it had ended before it was dismissed.
     before: Option<Resolution>,
 }
 
@@ -53,7 +54,7 @@ struct Closed {
 }
 
 impl Past {
-    /// The game that `events` tell of, if they tell its begin.
+    /// The game of `events`; none if its start is not among them.
     fn of(events: &[Event]) -> Option<Self> {
         let mut past: Option<Self> = None;
         for event in events {
@@ -113,7 +114,7 @@ impl Past {
         self.made.last().map_or(&self.start, |made| &made.stand)
     }
 
-    /// A half-move as its event tells it; none where that makes no sense.
+    /// The half-move of an event; none if its FEN is no position.
     fn made_of(&self, told: &MoveMade) -> Option<Made> {
         let before = self.stand();
         let after = Arc::new(stand_of_fen(&told.fen, self.mode)?);
@@ -162,7 +163,7 @@ impl Past {
         }
     }
 
-    /// What `command` makes of it, as events.
+    /// The events that `command` causes in this game.
     fn put_right(&self, command: Command) -> Result<Vec<Body>, CommandError> {
         match command {
             Command::Result { result, reason, .. } if self.result == Some(result) && reason.is_none() => {
@@ -219,7 +220,7 @@ impl Past {
 
     fn close(&self, irregularity: String, how: Resolution) -> Result<Vec<Body>, CommandError> {
         let case = self.case(&irregularity)?;
-        // What the board closed may still be dismissed: it counts no more.
+        // A case that is closed already may still be dismissed. Then it no longer counts.
         if let Some(closed) = &case.ended
             && (how != Resolution::Dismissed || closed.how == Resolution::Dismissed)
         {
@@ -244,7 +245,7 @@ impl Past {
 }
 
 impl Core {
-    /// What of the journal `command` speaks of; none where the watcher has it.
+    /// The events of the journal that `command` needs; none if the watcher has what it needs.
     pub(in crate::watcher) fn needs(&self, command: &Command) -> Option<Needed> {
         let present = match &self.phase {
             Phase::Game(game) => Some(game),
@@ -264,7 +265,8 @@ impl Core {
         (!is_present).then_some(Needed::GameOf(seq))
     }
 
-    /// A command about an earlier game, or about a suspicion, which nothing is kept of; `events` tell that game.
+    /// Carries out a command about an earlier game, or about a suspicion that the watcher does not keep.
+    /// `events` are those of that game.
     pub(super) fn command_about(
         &mut self,
         now: Millis,

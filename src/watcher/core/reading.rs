@@ -1,5 +1,5 @@
-//! What the board says, as it comes: single squares, whole boards, the clock. Each reading is put where
-//! the lines look for it.
+//! Takes the messages of the board as they come: single squares, dumps, frames of the clock. Each reading
+//! goes to where the hypotheses look for it.
 
 use shakmaty::Bitboard;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Core {
-    /// One message of the board.
+    /// Takes one message of the board.
     pub(in crate::watcher) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
         match message {
@@ -51,8 +51,8 @@ impl Core {
         }
     }
 
-    /// The board answers. It is connected once it shows what stands on it: by then it has said who
-    /// it is, if it ever does.
+    /// The board answers. It counts as connected once it has sent all its squares: by then it has identified
+    /// itself, if it ever does.
     fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
         self.identified(identity);
         if shows && !self.connected && self.link.is_some() {
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// What the board has said of itself.
+    /// Takes what the board has told of itself.
     pub(in crate::watcher) fn identified(&mut self, identity: &Identity) {
         if self.identity != *identity {
             self.identity = identity.clone();
@@ -76,7 +76,7 @@ impl Core {
         }
     }
 
-    /// The whole board as a board tells it that says all squares at each change.
+    /// Takes all squares of a board that tells whole positions.
     pub(in crate::watcher) fn whole_board(
         &mut self,
         now: Millis,
@@ -91,7 +91,7 @@ impl Core {
         }
     }
 
-    /// Squares changed at the same time.
+    /// Takes the changes of a whole position.
     fn scan(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         if self.orient() {
             return;
@@ -123,7 +123,7 @@ impl Core {
         let gap = std::mem::take(&mut self.gap);
         if !first && !gap {
             self.sensed.expect_updates(changed);
-            // Of a board that is read for the first time nothing was lost.
+            // A first dump shows no lost updates.
             self.hardware.lost_updates += u64::from(!changed.is_empty());
         }
         self.each(|core| {
@@ -137,9 +137,10 @@ impl Core {
         });
     }
 
-    /// The whole board was read, and `changed` differs from what was known; after a gap, or for another reason.
+    /// The board sent a dump that differs from the known readings in `changed`. `gap` tells whether nobody
+    /// read the board before it.
     fn reread(&mut self, now: Millis, gap: bool, changed: Bitboard) {
-        // Where the board stands as it did, nothing was missed.
+        // If the board stands as before the gap, nothing was missed.
         let missed = !changed.is_empty();
         if let Phase::Game(game) = &mut self.phase
             && gap
@@ -176,7 +177,7 @@ impl Core {
 
     fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
         let apart = std::mem::take(&mut self.apart);
-        // Before the first dump nothing is known of the other squares.
+        // Before the first dump, the other squares are not known.
         let Some(raw) = &mut self.raw else {
             self.dump_wanted = true;
             return;
@@ -213,8 +214,8 @@ impl Core {
         }
     }
 
-    /// Finds out which way round the board lies while no game goes on. Returns true when the
-    /// board was read anew for it.
+    /// Finds out which way round the board lies while no game goes on. Returns true when the board was read
+    /// anew for that.
     fn orient(&mut self) -> bool {
         let idle = match &self.phase {
             Phase::Waiting(_) => true,
@@ -223,8 +224,8 @@ impl Core {
         let (true, Some(raw)) = (idle, &self.raw) else {
             return false;
         };
-        // The pieces go before what is configured: set up the other way round they are a matter for
-        // the arbiter (7.2.2, 7.3), and the game is to be followed all the same.
+        // The pieces decide, and not the configuration. If they are set up the other way round, that is for
+        // the arbiter (7.2.2, 7.3), and the watcher follows the game all the same.
         let Some(found) = Orientation::of_start(raw) else {
             return false;
         };
@@ -236,7 +237,7 @@ impl Core {
         true
     }
 
-    /// The board lies another way than was thought: it is read anew.
+    /// Notes that the board lies another way than the watcher thought, and reads it anew.
     pub(super) fn turn_to(&mut self, orientation: Orientation) {
         self.orientation = orientation;
         if let Some(raw) = &self.raw {
@@ -249,7 +250,7 @@ impl Core {
         });
     }
 
-    /// Squares changed: the lines are to explain them.
+    /// Lets the hypotheses explain the squares that changed.
     fn explain(&mut self, now: Millis, changed: Bitboard) {
         if changed.is_empty() {
             return;
@@ -271,7 +272,7 @@ impl Core {
         }
     }
 
-    /// The board is read again after the link was down: what was played meanwhile?
+    /// The board is read again after the link was down. Finds what was played meanwhile.
     fn after_gap(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
@@ -284,14 +285,15 @@ impl Core {
         game.after_gap(&mut ctx);
     }
 
-    /// Half-moves that are found now were made unseen, or not any more.
+    /// Tells the hypotheses whether half-moves that they find now were made unseen.
     fn recovering(&mut self, yes: bool) {
         if let Phase::Game(game) = &mut self.phase {
             game.lines.recovering = yes;
         }
     }
 
-    /// A dump differs from what the updates said: some were lost.
+    /// A dump differs from what the updates told, so some were lost. Searches for the half-moves that it
+    /// shows.
     fn lost_updates(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;

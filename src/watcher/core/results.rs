@@ -1,4 +1,4 @@
-//! Results as an arbiter gives them and takes them back.
+//! An arbiter gives results and takes them back.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ impl Command {
 }
 
 impl Core {
-    /// The present game has this result; a forfeit may be of the next one.
+    /// Gives the present game this result. A forfeit may be for the next one.
     pub(super) fn set_result(
         &mut self,
         now: Millis,
@@ -41,7 +41,7 @@ impl Core {
         if game.is_watched() {
             game.settle_rest(&mut ctx);
         }
-        // A result that the board said, or an earlier one of the arbiter, gives way to this one.
+        // This result replaces one that the board showed, or an earlier one of the arbiter.
         game.end_with(&mut ctx, result, "arbiter", note);
         if parked {
             game.ended_by_hand = false;
@@ -50,7 +50,7 @@ impl Core {
         Ok(())
     }
 
-    /// A game that nobody came to: it has a number of its own, and no half-moves.
+    /// Enters a game for which a player did not appear. It has a number of its own, and no half-moves.
     fn forfeit(&mut self, now: Millis, result: GameResult, note: Option<String>) -> Result<(), CommandError> {
         if let Phase::Game(game) = &self.phase
             && game.result.is_none()
@@ -60,13 +60,13 @@ impl Core {
         self.start_game(now, Arc::new(Stand::initial()));
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.end_with(&mut ctx, result, "arbiter", note);
-            // Whoever sits there plays another game.
+            // What is played at the board now is another game.
             game.ended_by_hand = false;
         }
         Ok(())
     }
 
-    /// The result is taken back, or the pieces were set up anew by mistake: the game goes on.
+    /// Lets the game go on: its result was a mistake, or the pieces were set up anew by mistake.
     pub(super) fn take_result_back(&mut self, now: Millis, reason: Option<Note>) -> Result<(), CommandError> {
         let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
         if game.is_watched() {

@@ -1,7 +1,9 @@
-//! What must survive a restart in mid-game: opaque to the journal, which keeps it as JSON.
+//! The state of a watcher that must survive a restart during a game. It is opaque to the journal, which keeps
+//! it as JSON.
 //!
-//! It carries a version. What was written by an older program is read. What was written by a newer one, is damaged or
-//! makes no sense is set aside, as much of it as must be, and a notice says what was lost.
+//! It carries a version. The program reads snapshots of older programs. If a newer program wrote a snapshot,
+//! or it is damaged or makes no sense, the program sets aside as much of it as it must, and a notice says
+//! what was lost.
 
 mod parsed;
 mod record;
@@ -23,10 +25,11 @@ pub(super) use record::stand_of_fen;
 use saved::{SavedGame, Wrong};
 use weighed::Weighed;
 
-/// The version that is written. Those before are read: 0, which does not say so, has the same fields.
+/// The version that this program writes. It also reads version 0, which has the same fields and does not name
+/// its version.
 const VERSION: u64 = 1;
 
-/// See the module.
+/// What a watcher needs to go on after a restart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "Read")]
 pub struct Snapshot {
@@ -35,19 +38,19 @@ pub struct Snapshot {
     pub seq: u64,
     games: SavedCount,
     orientation: Orientation,
-    /// True when White's side of the clock is the left one.
+    /// True when the left side of the clock is White's.
     white_left: Option<bool>,
     game: Option<SavedGame>,
-    /// When it was taken, and what was weighed then.
+    /// When it was taken, and the hypotheses of that time.
     at: When,
     #[serde(skip_serializing_if = "Option::is_none")]
     weighed: Option<Weighed>,
-    /// What was kept and cannot be used: what it is, why, and what to do.
+    /// Messages about kept parts that cannot be used: which part, why, and what to do.
     #[serde(skip)]
     lost: Vec<String>,
 }
 
-/// What is in memory is of the present version.
+/// The present version: a snapshot in memory has no other.
 #[derive(Clone, Copy, Debug, Default)]
 struct Present;
 
@@ -57,7 +60,7 @@ impl Serialize for Present {
     }
 }
 
-/// A snapshot as it is read: nothing holds that it makes sense.
+/// A snapshot as it is read. It may make no sense.
 #[derive(Deserialize)]
 struct Read {
     #[serde(default)]
@@ -73,19 +76,19 @@ struct Read {
     game: Option<SavedGame>,
     #[serde(default)]
     at: When,
-    /// The game can do without it.
+    /// The game can go on without it.
     #[serde(default)]
     weighed: Option<serde_json::Value>,
 }
 
-/// What every version has.
+/// The part that every version has.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default)]
     version: u64,
 }
 
-/// The same, for numbers that go on whatever becomes of the rest.
+/// The numbers, which go on even if the rest cannot be used.
 #[derive(Default, Deserialize)]
 struct Numbers {
     #[serde(default)]
@@ -95,13 +98,13 @@ struct Numbers {
 /// Why a snapshot cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum Unusable {
-    /// Written by a later version of the program.
+    /// A later version of the program wrote it.
     #[error("it has version {found}, this program knows {VERSION}")]
     Newer { found: u64 },
     /// It is no snapshot.
     #[error("it cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
-    /// It is one of a game that cannot have been.
+    /// Its game is impossible.
     #[error("it makes no sense: {0}")]
     Senseless(#[from] Wrong),
 }
@@ -119,7 +122,7 @@ impl TryFrom<Read> for Snapshot {
         };
         let mut snapshot = Self {
             version: Present,
-            // What counts is the journal's, which keeps no greater one.
+            // The journal's number counts in the end, and it keeps no greater one.
             seq: read.seq.min(i64::MAX as u64),
             games: read.games,
             orientation: read.orientation,
@@ -143,8 +146,8 @@ impl TryFrom<Read> for Snapshot {
 }
 
 impl Snapshot {
-    /// What the journal kept, if it did, or nothing but the numbers where that cannot be used. Numbers go on after
-    /// `last_seq`, as the journal has it.
+    /// The snapshot that the journal kept; if that cannot be used, one with nothing but the numbers. Events
+    /// go on after `last_seq`, the last number of the journal.
     #[must_use]
     pub fn kept(text: Option<&str>, last_seq: u64) -> Self {
         let read = |text: &str| {
@@ -171,7 +174,7 @@ impl Snapshot {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// What was kept and cannot be used, in the words of the notice. The watcher gives it.
+    /// The messages about kept parts that cannot be used. The watcher gives them as notices.
     #[must_use]
     pub fn lost(&self) -> &[String] {
         &self.lost
@@ -218,7 +221,7 @@ impl Core {
         }
     }
 
-    /// Goes on from `snapshot`. What was played since is found when the board is read.
+    /// Goes on from `snapshot`. The watcher finds what was played since when it reads the board.
     pub(super) fn resume(&mut self, snapshot: &Snapshot) {
         self.out.seq = snapshot.seq;
         self.games = snapshot.games.into();
@@ -233,7 +236,7 @@ impl Core {
         let Some(saved) = &snapshot.game else { return };
         self.take_up(saved, snapshot.orientation);
         if let Phase::Game(game) = &mut self.phase {
-            // What was weighed is of a board that lies as it lay.
+            // The kept hypotheses hold only if the board lies the same way.
             let weighed = snapshot
                 .weighed
                 .as_ref()
@@ -249,16 +252,17 @@ impl Core {
         }
     }
 
-    /// The game goes on as it was saved. That it makes sense was asked when it was read.
+    /// Goes on with the game as it was saved. `TryFrom<Read>` has checked that it makes sense.
     fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) {
         let Ok(mut game) = saved.restore(self.games) else {
             return;
         };
-        // A program that did not keep it had the names of the configuration.
+        // An older program did not keep the table, and took the names from the configuration.
         if saved.table.is_none() {
             game.table = Table::of(&self.settings);
         }
-        // An array has shown how the board lies, whatever is configured.
+        // The initial position of this game showed which way round the board lies, whatever the configuration
+        // says.
         if is_full_array(game.start.placement()) {
             self.orientation = orientation;
         }

@@ -1,5 +1,5 @@
-//! How a game begins: the array on the board, the clock started or a first move made; and what is said of
-//! an array, a board or colours that are wrong.
+//! What the watcher keeps before a game begins: the initial position on the board, the start of the clock,
+//! the first half-moves.
 
 use std::sync::Arc;
 
@@ -13,41 +13,42 @@ use crate::{
     },
 };
 
-/// The array must have stood this long to be remembered.
+/// The watcher remembers an initial position that has stood for this long.
 pub(super) const ARRAY_MS: u64 = 400;
 
-/// A wrong array must still stand this long after the clock was started.
+/// A wrong initial position must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 
-/// What is known before a game begins.
+/// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
 pub(in crate::watcher) struct Setup {
-    /// The last array that stood on the board.
+    /// The last initial position that stood on the board.
     pub(super) array: Option<Placement>,
-    /// Lines from it while no clock has started the game.
+    /// Hypotheses from that position while no clock has started the game.
     pub(super) lines: Option<Lines>,
-    /// What may go on where no array stands.
+    /// A game in progress that may go on where no initial position stands.
     pub(super) midway: Option<Midway>,
     /// Since when the clock has run.
     pub(super) started: Option<Millis>,
-    /// When the clock was pressed, of late.
+    /// When the clock was last pressed, the oldest press first.
     pub(super) presses: Vec<Millis>,
-    /// What went on before was lost track of: what stands there may not be all.
+    /// The watcher lost track of the game before, so it does not know all of the position.
     pub(super) in_doubt: bool,
-    /// And the board did not read all that stood there.
+    /// The board did not read all pieces then.
     pub(super) absent: bool,
 }
 
 impl Setup {
-    /// Takes note of the array once it stands. Where no array stood before and the clock runs, the first half-moves were
-    /// made before anybody looked: that is told by the clock, once it is heard. What these few do not explain is
-    /// no wrong array then, but a game.
+    /// Remembers the initial position once it stands. If none stood before and the clock runs, the players
+    /// made the first half-moves before the watcher read the board. The watcher knows that only once it hears
+    /// the clock. A position that these few half-moves do not explain is then a game in progress, and no
+    /// wrong initial position.
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
         let mut placement = &array_named(sensed.placement());
         if self.array.is_none() && !is_full_array(placement) {
             let moved = is_after_first_moves(sensed, now);
             let wrong = matches!(kind_of(placement), Array::Wrong(_));
-            // A clock answers within this time; where there is none, nothing else tells.
+            // A clock answers within this time. If none does, there is no clock.
             let silent = now.since(sensed.last_change()) >= WRONG_ARRAY_MS;
             match clock.attached {
                 None if moved || wrong && !silent => return,
@@ -59,7 +60,7 @@ impl Setup {
         let untold = |lines: &Lines| !lines.best().plies.is_empty() && lines.best().misplaced(sensed).any();
         if self.array.as_ref() == Some(placement) && !clock.runs() && self.lines.as_ref().is_some_and(untold)
         {
-            // Something was shown before the game, and the pieces are back.
+            // Players showed some half-moves before the game, and have put the pieces back.
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
         if !looks_like_start(placement)
@@ -68,11 +69,12 @@ impl Setup {
         {
             return;
         }
-        // A board that does not know its pieces cannot tell which of them stand wrong.
+        // A board that does not know its pieces cannot tell whether pieces stand on each other's squares.
         if sensed.is_felt() && kind_of(placement) != Array::Standard {
             return;
         }
-        // A piece in a hand before the first move does not make another array, nor does a ghost.
+        // A piece that is in a hand before the first half-move does not make another initial position, nor
+        // does a ghost.
         let better = self
             .array
             .as_ref()
@@ -88,8 +90,8 @@ impl Setup {
         }
     }
 
-    /// True when `placement` is what hands have made of a game that goes on: an array with pieces missing, though none has come to
-    /// its first square since.
+    /// True when `placement` belongs to the game in progress: it looks like an initial position with pieces
+    /// missing, but no piece has come to its first square since.
     fn is_in_play(&self, placement: &Placement) -> bool {
         let away = |of: &Placement| of.differing(&Placement::ARRAY) & Placement::ARRAY.occupied();
         let none_came_home = |from: &Placement| (away(from) & !away(placement)).is_empty();

@@ -1,11 +1,13 @@
-//! Who sits at the board, and in which round: told before the game, and the next round's while the daemon runs.
+//! The players at the board and the round. The settings give them before the game, and a change of the round
+//! gives the next ones while the daemon runs.
 
 use super::{Core, Phase};
 use crate::{event::GameResult, time::Millis, watcher::Table};
 
 impl Core {
-    /// Who sits here from the next game on. A game of the same round has the names as they are put right, one of another
-    /// keeps its own. One of another round that waits for a result after the pieces were set up anew is over, and what was played since is the next game, unless it was only shown.
+    /// Sets the players and the round from the next game on. The present game takes corrected names if it is
+    /// of the same round; otherwise it keeps its own. A parked game of another round ends. What was played
+    /// since is the next game, unless the players only analysed.
     pub(in crate::watcher) fn set_table(&mut self, now: Millis, table: Table) {
         let Table {
             players,
@@ -29,7 +31,7 @@ impl Core {
         let Phase::Game(game) = &mut self.phase else {
             return;
         };
-        // A second game of the same players with the other colours has the same round.
+        // Two players may play a second game in the same round, with exchanged colours.
         let [white, black] = &game.table.players;
         let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
         let is_next = game.result.is_some() && is_exchanged;
@@ -48,7 +50,7 @@ mod tests {
         event::{Body, Event},
         watcher::{
             Settings, Snapshot, Watcher,
-            testing::{after_e4_under, clock, hear, initial_men},
+            testing::{after_e4_under, clock, hear, initial_pieces},
         },
     };
 
@@ -81,7 +83,8 @@ mod tests {
         std::iter::from_fn(|| watcher.poll_event()).collect()
     }
 
-    /// The pawn goes home, the initial array stands, and a game is begun with the same move.
+    /// Puts the pawn back, so that the initial position stands. If `plays` is true, a game begins with the
+    /// same half-move.
     fn set_up_and_play(watcher: &mut Watcher, at: u64, plays: bool) {
         let (none, pawn) = (PieceCode::EMPTY, PieceCode(1));
         let Message::Clock(reading) = clock(Lever::RightHigh) else {
@@ -95,7 +98,7 @@ mod tests {
         let mut show = |at, square, piece| hear(watcher, at, Message::Field { square, piece });
         show(at, 36, none);
         show(at + 300, 52, pawn);
-        hear(watcher, at + 6000, Message::Dump(&initial_men()));
+        hear(watcher, at + 6000, Message::Dump(&initial_pieces()));
         if plays {
             hear(watcher, at + 10_000, clock(Lever::LeftHigh));
             for (after, square, piece) in [(11_000, 52, none), (11_300, 36, pawn)] {
@@ -106,7 +109,7 @@ mod tests {
         }
     }
 
-    /// Game, and what is told of it, in short.
+    /// The events in short, each with the number of its game.
     fn told(events: &[Event]) -> Vec<String> {
         let told = |event: &Event| {
             let game = event.game.unwrap_or_default();
@@ -128,7 +131,7 @@ mod tests {
         let mut watcher = first_round();
         set_up_and_play(&mut watcher, 10_000, true);
         assert_eq!(told(&drained(&mut watcher)), ["1 set_up_without_result"]);
-        // Names that are corrected in the same round say nothing of the game, which has them from then on.
+        // Corrected names in the same round emit no event; the game has them from then on.
         watcher.take_changed();
         watcher.set_table(Millis(30_000), table("Mosse", 1));
         assert_eq!(told(&drained(&mut watcher)), [""; 0]);
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_that_has_begun_keeps_its_names_over_a_restart() {
+    fn a_game_keeps_its_names_over_a_restart() {
         let mut watcher = first_round();
         watcher.set_table(Millis(10_000), table("Berg", 2));
         let text = serde_json::to_string(&watcher.snapshot()).unwrap();
@@ -167,14 +170,14 @@ mod tests {
             assert!(pgn.contains("[Round \"1"), "{pgn}");
         }
         assert_eq!(told(&drained(&mut again)), [""; 0]);
-        // Who sets up the pieces now does it for the next round: nobody is asked.
+        // Players who set up the pieces now do so for the next round, so no notice asks.
         set_up_and_play(&mut watcher, 20_000, true);
         let events = told(&drained(&mut watcher));
         assert_eq!(events, ["1 * pieces_set_up_anew", "2 begins: Berg 2", "2 e2e4"]);
     }
 
     #[test]
-    fn what_was_put_in_force_before_a_crash_is_told_after_it() {
+    fn a_round_put_in_force_before_a_crash_ends_the_parked_game_after_it() {
         let mut watcher = first_round();
         set_up_and_play(&mut watcher, 10_000, false);
         drained(&mut watcher);

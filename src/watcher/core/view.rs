@@ -1,4 +1,4 @@
-//! The states of a board, as they are now.
+//! The present states of a board, as subscribers receive them.
 
 use super::{Core, Phase};
 use shakmaty::{CastlingMode, Color};
@@ -17,7 +17,7 @@ use crate::{
 };
 
 impl Core {
-    /// What is weighed at `now`; none where no game goes on.
+    /// The hypotheses at `now`; none where there is no game.
     pub(in crate::watcher) fn account(&self, now: Millis) -> Option<Account> {
         match &self.phase {
             Phase::Game(game) => Some(
@@ -151,9 +151,9 @@ mod tests {
         };
         let mut watcher = Watcher::new(settings, None);
         let mut squares = [PieceCode::EMPTY; 64];
-        for (i, man) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
-            (squares[i], squares[8 + i]) = (PieceCode(man), PieceCode(7));
-            (squares[56 + i], squares[48 + i]) = (PieceCode(man - 6), PieceCode(1));
+        for (i, piece) in [8, 9, 10, 12, 11, 10, 9, 8].into_iter().enumerate() {
+            (squares[i], squares[8 + i]) = (PieceCode(piece), PieceCode(7));
+            (squares[56 + i], squares[48 + i]) = (PieceCode(piece - 6), PieceCode(1));
         }
         let mut bytes = Vec::new();
         Message::Dump(&squares).encode(&mut bytes);

@@ -1,4 +1,4 @@
-//! What is weighed, as `replay --explain` tells it.
+//! The hypotheses and what they pay, as `replay --explain` prints them.
 
 use shakmaty::Square;
 
@@ -12,10 +12,10 @@ use crate::{
     },
 };
 
-/// So many of the likeliest explanations are told.
+/// Number of hypotheses that are printed, the likeliest first.
 const TOLD: usize = 6;
 
-/// What a square shows, as a FEN writes it.
+/// The reading of a square in words: the letter that a FEN uses, where the piece is known.
 fn letter(code: Code) -> String {
     match code.piece() {
         Some(piece) => piece.char().to_string(),
@@ -25,7 +25,7 @@ fn letter(code: Code) -> String {
     }
 }
 
-/// What is wrong with board or pieces by `line`.
+/// The sensor faults that `line` assumes, in words.
 fn faults(line: &Line) -> Vec<String> {
     let faults = line.faults();
     let named = |square: Square| format!("{} on {square}", letter(line.placement().at(square)));
@@ -47,7 +47,7 @@ fn faults(line: &Line) -> Vec<String> {
 }
 
 impl Game {
-    /// What is weighed at `now`, on account of event `seq`.
+    /// The hypotheses at `now`. Event `seq` is the reason why they are printed.
     pub(in crate::watcher) fn account(
         &self,
         sensed: &Sensed,
@@ -113,7 +113,7 @@ impl Game {
         }
     }
 
-    /// The half-move of the game that was pressed for at `pressed` by `line`.
+    /// The number of the half-move that the press at `pressed` completed, if `line` is true.
     pub(super) fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
         let own = line.plies.iter().position(|ply| ply.pressed == Some(pressed));
         let recorded = || self.record.iter().rposition(|made| made.at == pressed);

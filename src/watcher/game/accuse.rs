@@ -1,5 +1,5 @@
-//! What is said when the player to move has pressed and no legal half-move explains the board, and
-//! how the lines go on from there.
+//! Reports an offence when the player to move has pressed and no legal half-move explains the board. The
+//! hypotheses then go on from that report.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// A pawn is replaced by a piece that is not read.
+/// Cost of the hypothesis that the player replaced the pawn by a piece that the board does not read, in nats.
 const SPARE: f32 = 1.0;
-/// A pawn is replaced by nothing, and play goes on.
+/// Cost of the hypothesis that the player replaced the pawn by nothing and that play goes on, in nats.
 const NOTHING_THERE: f32 = 4.0;
 
 impl Game {
@@ -47,7 +47,7 @@ impl Game {
             clock: press.clock,
         };
         match explanation {
-            // The opponent has pressed since: it was for what went before.
+            // The opponent has pressed since. So the press belongs to an earlier half-move.
             Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
                 self.press = None;
                 self.lines.forget_presses();
@@ -62,7 +62,8 @@ impl Game {
                 self.rebase(ctx, vec![(line, 0.0)]);
             }
             Explanation::PawnNotReplaced { queen, seen } => {
-                // A pawn that has gone since may have been exchanged for a piece that is not read.
+                // If the pawn has gone since, the player may have exchanged it for a piece that the board
+                // does not read.
                 let now = ctx.sensed.at(queen.to());
                 let seen = seen && now == scene.seen.at(queen.to());
                 if now.is_empty() {
@@ -94,7 +95,7 @@ impl Game {
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
             Explanation::Legal | Explanation::OnlyMissing(_) => {
-                // In a hand, or an update was lost: a later reading will tell.
+                // A hand holds the piece, or an update was lost. A later reading will decide.
                 ctx.at(ctx.now + 500);
             }
         }
@@ -126,13 +127,14 @@ impl Game {
         let (before, pressed) = (scene.before.clone(), scene.at);
         let differing = before.placement().differing(&scene.seen);
         let late = match (act.from_to(), act.reason) {
-            // Once the press is made the opponent, whose time runs, may be making his move.
+            // After the press the opponent's time runs, and the opponent may be moving that piece.
             (Some((from, to)), Reason::OpponentsPieceMoved) => {
                 let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
                 left.min(came) > pressed || left.max(came) > pressed + READ_MS
             }
             (Some(_), _) => false,
-            // What changed long after the press is not what was pressed for: the opponent is at work.
+            // A square that changed long after the press was not part of the player's act: the opponent is
+            // moving.
             (None, _) => {
                 let after = |s| ctx.sensed.since(s) > pressed + SCAN_MS;
                 differing.into_iter().any(after) || !ctx.passed(pressed, 2 * JUDGE_MS)
@@ -157,7 +159,7 @@ impl Game {
         self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
     }
 
-    /// The lines go on from the record with these alternatives.
+    /// Replaces the beam by these hypotheses, which start from the record. Each comes with its cost in nats.
     pub(in crate::watcher) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
         self.base = self.plies();
         let mut fresh = Vec::new();
@@ -177,14 +179,14 @@ impl Game {
         self.accuse(ctx, finding, None);
     }
 
-    /// The armies stand the other way round than the table is set for (7.3). Whether the players
-    /// have changed their seats with them, the board cannot see.
+    /// White's and Black's pieces stand the other way round than the settings of the table say (7.3). The
+    /// board cannot see whether the players changed their seats as well.
     pub(in crate::watcher) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
         let finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed, Certainty::Probable);
         self.accuse(ctx, finding, None);
     }
 
-    /// The array is wrong (7.2.1).
+    /// The initial position is wrong (7.2.1).
     pub(in crate::watcher) fn array_wrong(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -198,7 +200,7 @@ impl Game {
         self.accuse(ctx, finding, None);
     }
 
-    /// Something of the start that nobody in particular has done.
+    /// An irregularity of the start that has no offender.
     fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind, certainty: Certainty) -> Finding {
         let scene = Scene {
             ply: 0,
@@ -211,8 +213,9 @@ impl Game {
     }
 }
 
-/// How play may go on from `before` after a pawn was not replaced and `act` was left: the half-move `meant` is made by
-/// ruling where that is prescribed, the act stands, or a piece that is not read came for the pawn.
+/// How play may go on from `before` after a player did not replace a pawn, so that the board shows what `act`
+/// left. Either the ruling prescribes `meant` and completes it, or the act stands, or the player put a piece
+/// on the square that the board does not read.
 pub(in crate::watcher) fn promotion_ways(
     before: Arc<Stand>,
     meant: Move,
@@ -233,12 +236,13 @@ pub(in crate::watcher) fn promotion_ways(
     let unread = !act.stood_on(meant.to()) && !sensed.is_felt();
     let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
     if unread {
-        // A queen of another set may stand there, which is not read: the opponent's reply will tell.
+        // A queen of another set may stand there, which the board does not read. The opponent's reply will
+        // decide.
         let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
         ways.push((spare.with_unread(meant.to(), sensed), SPARE));
     }
     let stands = base.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &nothing);
-    // Nobody replies to a promotion where nothing stands.
+    // An opponent hardly replies to a promotion that left the square empty.
     ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
     ways
 }

@@ -1,4 +1,4 @@
-//! From what was found to what the arbiter is told: the case, its ruling, the target, the words.
+//! From a finding to the report for the arbiter: the case, its ruling, the target position, the text.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     watcher::{command::Report, ctx::Ctx},
 };
 
-/// What was found at the board, before the law is asked.
+/// An irregularity that was found at the board, before `laws` is asked.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Finding {
     pub(in crate::watcher) kind: IrregularityKind,
@@ -35,22 +35,22 @@ pub(in crate::watcher) struct Finding {
     pub(super) before: Arc<Stand>,
     /// What stood on the board.
     pub(super) seen: Placement,
-    /// How the board is to stand, where something is to be put right.
+    /// The position that should stand on the board, where the players have to put something right.
     pub(in crate::watcher) target: Option<Arc<Stand>>,
     /// The half-move that the ruling completes.
     pub(super) ruled: Option<Move>,
     pub(in crate::watcher) at: Millis,
     pub(in crate::watcher) clock: Option<ClockState>,
-    /// Whose flag fell first, where both are down.
+    /// The side whose flag fell first, where both flags are down.
     pub(in crate::watcher) first_flag: FirstFlag,
-    /// What a person said of it; none where the sensors found it.
+    /// The report of a person; none where the sensors found the irregularity.
     pub(in crate::watcher) reported: Option<Report>,
 }
 
-/// Where and when something was found.
+/// Position and time of a finding.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Scene {
-    /// The half-move that it is about; 0 for the start.
+    /// The number of the half-move that the finding concerns; 0 for the start.
     pub(in crate::watcher) ply: usize,
     /// The position before the act.
     pub(in crate::watcher) before: Arc<Stand>,
@@ -61,7 +61,7 @@ pub(in crate::watcher) struct Scene {
 }
 
 impl Finding {
-    /// Nothing is known of it yet but what is told here.
+    /// A finding with these facts. All others are empty.
     pub(in crate::watcher) fn new(
         kind: IrregularityKind,
         certainty: Certainty,
@@ -112,7 +112,7 @@ impl Finding {
         finding
     }
 
-    /// The event of it, ruling and words left out.
+    /// The body of its event, without ruling and text.
     fn as_said(&self, offence_number: u32) -> Irregularity {
         Irregularity {
             kind: self.kind,
@@ -138,7 +138,7 @@ impl Finding {
     }
 }
 
-/// The four kinds that share the count of 7.5.5.
+/// True for the four kinds that share the count of 7.5.5.
 pub(super) fn counts(kind: IrregularityKind) -> bool {
     matches!(
         kind,
@@ -150,8 +150,8 @@ pub(super) fn counts(kind: IrregularityKind) -> bool {
 }
 
 impl Game {
-    /// Says an irregularity with what the Laws prescribe, and keeps it open where something is to
-    /// be put right. Returns its id.
+    /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
+    /// suspicion. Returns the id.
     pub(in crate::watcher) fn accuse(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -172,7 +172,7 @@ impl Game {
             PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
         );
         if back && finding.ruled.take().is_some() {
-            // In 1997 the half-move is taken back: no ruling completes it.
+            // The edition of 1997 has the half-move taken back: no ruling completes it.
             finding.target = Some(finding.before.clone());
         }
         if back && finding.reported.is_some() {
@@ -190,7 +190,8 @@ impl Game {
         if counted && let Some(side) = finding.offender {
             self.offences[side as usize] += 1;
         }
-        // What is suspected only because something may be missing is as open as what is sure: it is not said again.
+        // A finding that came as a suspicion keeps no open case. A finding that `how_sure` made a suspicion
+        // does, so that the watcher does not report it again.
         if is_advice {
             return id;
         }
@@ -203,7 +204,7 @@ impl Game {
             ruled: finding.ruled,
             act: act.cloned(),
             counted,
-            // What a person has raised does not stand because of a later reply.
+            // A case that a person has raised does not stand because of a later reply.
             may_stand: counted && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
             said: ctx.now,
             by_hand: finding.reported.is_some(),
@@ -250,15 +251,16 @@ impl Game {
         case
     }
 
-    /// The matter of `case`, its ruling still to be made. Where it depends on whether the opponent can
-    /// mate, and no quick proof says that he cannot, that is a question for later.
+    /// The case file of `case`, without a ruling. If the ruling depends on whether the opponent can mate, and
+    /// no quick proof shows that the opponent cannot, the file holds that question for the shell.
     fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, mut case: Case) -> CaseFile {
         let mut mate = Mate::Known;
         let loser = match finding.kind {
             IrregularityKind::BothFlags => finding.first_flag.side().map(Color::from),
             _ => finding.offender,
         };
-        // In the position that the article puts on the board (7.5.5); at a flag in the present one.
+        // The question concerns the position that the article puts on the board (7.5.5). After a flag fall it
+        // concerns the present position.
         let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
         let judged = finding.target.as_ref().filter(|_| after);
         let judged = judged.unwrap_or(&finding.before);
@@ -283,7 +285,8 @@ impl Game {
         }
     }
 
-    /// What the press after the act gave the offender, where it was his last press.
+    /// The increment that the offender got by the press after the act, where that was the offender's last
+    /// press.
     fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
         let pressed = counts(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
         if pressed && self.plies() <= finding.ply {

@@ -1,4 +1,4 @@
-//! What follows an irregularity: the board put right, an earlier position put up again.
+//! What follows an irregularity: the players put the board right, or set up an earlier position.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::{
     },
 };
 
-/// The target must stand this long before it is taken as restored.
+/// Before the watcher calls a position restored, the target must stand for this long.
 const RESTORED_MS: u64 = 400;
-/// An earlier position must stand this long, the clock being stopped.
+/// With the clock stopped, an earlier position must stand for this long.
 const TAKEN_BACK_MS: u64 = 1500;
-/// The clock running for the player who takes his half-move back.
+/// The same, while the clock runs for the player who takes a half-move back.
 const GIVEN_BACK_MS: u64 = 400;
-/// Without a clock it must stand longer: a hand may pass through it.
+/// Without a clock it must stand longer: the hands may pass through that position on the way to another.
 const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
-/// A press without a move is put right when the offender's time runs again.
+/// A press without a move is put right when the offender's time has run again for this long.
 const SETTLE_MS: u64 = 700;
 
 impl Game {
-    /// Looks whether something open has been put right.
+    /// Looks whether the players have put an open irregularity right.
     pub(in crate::watcher) fn look_after(&mut self, ctx: &mut Ctx<'_>) {
         let mut i = 0;
         while i < self.open.len() {
@@ -45,7 +45,7 @@ impl Game {
     fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
         let open = &self.open[i];
         let Some(target) = &open.target else { return false };
-        // Half-moves have been played since: only going back can restore it.
+        // Half-moves have been played since. Only a takeback can restore the target.
         let later = self.plies() > self.plies_at_restoration(open);
         if later || !self.is_shown(target.placement(), ctx.sensed.placement()) {
             return false;
@@ -56,8 +56,9 @@ impl Game {
         ctx.still_for(RESTORED_MS)
     }
 
-    /// A pawn seemed not to be replaced because nothing was read there, and now another piece than the
-    /// queen of the ruling is, the clock being stopped: a rook was upside down (4.4.4).
+    /// The half-move that promoted to another piece, for instance to a rook that stood upside down (4.4.4).
+    /// The watcher had reported that the pawn was not replaced, because the square read nothing. Now the
+    /// clock is stopped, and the square reads a piece other than the queen of the ruling.
     fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
         let open = &self.open[i];
         let (queen, act) = (open.ruled?, open.act.as_ref()?);
@@ -87,14 +88,14 @@ impl Game {
         line.plies.last().filter(|_| rests).cloned()
     }
 
-    /// The pawn was replaced after all: there was no offence.
+    /// Withdraws the report, because the player had replaced the pawn.
     fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
         self.withdraw(ctx, i);
         self.announce(ctx, ply, CompletedBy::Ruling);
         self.restart_lines(ctx);
     }
 
-    /// Half-moves on the record when the target of `open` stands on the board.
+    /// Number of half-moves on the record when the target of `open` stands on the board.
     pub(super) fn plies_at_restoration(&self, open: &Open) -> usize {
         match open.kind {
             IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => open.ply,
@@ -132,7 +133,7 @@ impl Game {
         }
     }
 
-    /// An earlier position of the game was put up again: a takeback, or a ruling.
+    /// Goes back if the players have set up an earlier position of the game, after a takeback or a ruling.
     fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() || self.plies() == 0 {
             return;
@@ -162,8 +163,8 @@ impl Game {
         }
     }
 
-    /// The opponent has given the move back by the clock, without a half-move of his own, and the board stands as before the
-    /// last half-move: the players have agreed to take it back.
+    /// The opponent has pressed without a half-move, so that the mover's time runs again, and the board
+    /// stands as before the last half-move. So the players have agreed to take it back.
     fn is_given_back(&self, ctx: &Ctx<'_>) -> bool {
         let ply = self.plies();
         let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
@@ -172,7 +173,8 @@ impl Game {
             && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
     }
 
-    /// Nobody has offended who gave the move back.
+    /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they
+    /// were no offence.
     fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
         let given =
             |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
@@ -181,8 +183,8 @@ impl Game {
         }
     }
 
-    /// The open irregularity whose target `seen` shows, where a ruling completes the half-move and
-    /// the opponent has answered what stood there instead.
+    /// The index of the open irregularity whose target `seen` shows. Its ruling completes the half-move, but
+    /// the opponent replied before anybody carried the ruling out.
     fn ruled_since_answered(&self, seen: &Placement) -> Option<usize> {
         self.open.iter().position(|open| {
             let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
@@ -190,7 +192,7 @@ impl Game {
         })
     }
 
-    /// Goes back to before an irregularity and on with what the ruling prescribes.
+    /// Goes back to the position before an irregularity, and on from there as its ruling prescribes.
     fn carry_out(&mut self, ctx: &mut Ctx<'_>, index: usize) {
         let open = self.open[index].clone();
         self.go_back(ctx, open.ply - 1, "position_put_up_again");
@@ -202,7 +204,7 @@ impl Game {
         self.reset_lines(ctx, vec![ruled]);
     }
 
-    /// True when a line that goes on from the whole record shows what is seen.
+    /// True when a hypothesis that contains the whole record shows `seen`.
     fn explains(&self, seen: &Placement) -> bool {
         let said = &self.record[self.base..];
         let keeps = |line: &Line| {
@@ -219,8 +221,8 @@ impl Game {
             .any(|line| self.is_shown(line.placement(), seen) && keeps(line))
     }
 
-    /// The last earlier position of the game that `seen` shows. The initial array means a new game,
-    /// unless an irregularity is to be put right there.
+    /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
+    /// begins a new game, unless the players have to put an irregularity right there.
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let array = is_proper_array(&array_named(seen));
         let least = usize::from(array && !self.is_to_be_put_right(seen));
@@ -229,8 +231,8 @@ impl Game {
             .find(|ply| self.is_shown(self.stand_at(*ply).placement(), seen))
     }
 
-    /// True where `seen` is what an irregularity is to be put right to, as long as hardly anybody has played on: an array that
-    /// is set up in a long game begins another one, whatever was reported of its first half-moves.
+    /// True where `seen` is the target of an open irregularity and at most one half-move was played since.
+    /// Later, an initial position begins another game, whatever was reported of the first half-moves.
     pub(in crate::watcher) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
         let is_recent = |open: &&Open| self.plies() <= open.ply + 1;
         let mut targets = self
@@ -256,17 +258,17 @@ impl Game {
             };
             self.resolve(ctx, i, how);
         }
-        // What was told of a gap, and is taken back, is in doubt no more.
+        // The half-moves that explained the gap are off the record, so nothing of them is in doubt.
         self.doubt.gap = self.doubt.gap.filter(|told| *told <= ply);
         self.restart_lines(ctx);
-        // What is not read is not read there either.
+        // Pieces that the board does not read are not read in that position either.
         if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {
             let unread = self.lines.best().differing();
             self.lines.hide(unread, ctx.now, ctx.sensed);
         }
     }
 
-    /// The clock was started again: what stands on the board now counts.
+    /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
     pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
         if self.explains(ctx.sensed.placement()) {
             return;

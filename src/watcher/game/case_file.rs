@@ -1,5 +1,5 @@
-//! What was said of an irregularity with the case behind it, and how its ruling changes: the mate
-//! that was looked for, the arbiter's word on who raised it, what was played since.
+//! The report of an irregularity with the case behind it. Three things may change its ruling: the answer to
+//! whether the opponent can mate, the arbiter's word on who raised it, and later half-moves.
 
 use shakmaty::{CastlingMode, Chess, Color};
 
@@ -17,16 +17,16 @@ use crate::{
     watcher::{ctx::Ctx, outbox::MateQuestion},
 };
 
-/// See the module.
+/// A report and what may still change its ruling.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::watcher) struct CaseFile {
     pub(super) case: Case,
-    /// As it was said last.
+    /// The report with its newest ruling.
     pub(in crate::watcher) said: Irregularity,
-    /// What the press gave the offender, in milliseconds.
+    /// The increment that the press gave the offender, in milliseconds.
     pub(super) increment_ms: u64,
     pub(super) mate: Mate,
-    /// A person has raised it, or said that nobody does.
+    /// A person has raised the irregularity.
     pub(super) raised: bool,
 }
 
@@ -34,17 +34,17 @@ pub(in crate::watcher) struct CaseFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Mate {
-    /// It is known, or makes no difference.
+    /// The answer is known, or makes no difference.
     #[default]
     Known,
-    /// It is being found out, in this position (FEN).
+    /// The shell is looking for the answer in this position (FEN).
     Asked(String),
-    /// A bound was met: nobody can say.
+    /// The search met its bound without an answer.
     Undetermined,
 }
 
 impl CaseFile {
-    /// What the Laws prescribe.
+    /// The ruling of the Laws on the case as it is now.
     pub(super) fn ruling(&self, ctx: &Ctx<'_>) -> Ruling {
         let mut ruling = decide(&self.case, &ctx.settings.contested);
         if self.mate == Mate::Undetermined && depends_on_mate(&self.case, ctx) {
@@ -57,7 +57,7 @@ impl CaseFile {
         ruling
     }
 
-    /// The words for what is said now.
+    /// Writes the text of the report anew.
     pub(super) fn put_into_words(&mut self, ctx: &Ctx<'_>) {
         let alone = self.case.is_unsupervised() && !self.raised;
         let occurrence = Occurrence::of(&self.said, ctx.settings.laws)
@@ -68,7 +68,7 @@ impl CaseFile {
     }
 }
 
-/// True where the ruling is another one if the offender's opponent cannot mate.
+/// True where the ruling depends on whether the offender's opponent can mate.
 pub(super) fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
     let mut other = case.clone();
     other.facts.opponent_can_mate = !case.facts.opponent_can_mate;
@@ -77,7 +77,7 @@ pub(super) fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
 }
 
 impl Game {
-    /// The advice on a matter of half-move `ply`, with the times as the clock stands.
+    /// The advice on an irregularity of half-move `ply`, with times for the clock as it stands.
     pub(super) fn advice(
         &self,
         ctx: &Ctx<'_>,
@@ -149,12 +149,12 @@ impl Game {
         }
     }
 
-    /// What the clock showed in the position before half-move `ply`.
+    /// The reading of the clock in the position before half-move `ply`.
     fn clock_before(&self, ply: usize) -> Option<ClockState> {
         self.record.get(ply.checked_sub(2)?)?.clock
     }
 
-    /// Half-moves were played or taken back: what that changes in open rulings.
+    /// Amends the open rulings after half-moves were played or taken back.
     pub(super) fn played_on(&mut self, ctx: &mut Ctx<'_>) {
         let made = self.moves_completed();
         for i in 0..self.open.len() {
@@ -162,7 +162,7 @@ impl Game {
             let matter = &mut self.open[i].matter;
             let facts = &mut matter.case.facts;
             facts.moves_completed = made;
-            // What a person has raised in time is not too late because of a later half-move.
+            // A later half-move does not make late what a person raised in time.
             if !matter.raised {
                 facts.opponent_has_replied = answered;
             }
@@ -170,13 +170,13 @@ impl Game {
         }
     }
 
-    /// The opponent of `offender` has made a half-move after his act of half-move `ply`.
+    /// True when the opponent of `offender` has made a half-move after the offender's act at half-move `ply`.
     pub(super) fn is_answered(&self, offender: Option<Color>, ply: usize) -> bool {
         offender
             .is_some_and(|offender| (ply.max(1)..=self.plies()).any(|later| self.mover(later) != offender))
     }
 
-    /// The clock was stopped: times are proposed for what was found before half-moves were played.
+    /// The clock was stopped. Proposes times for irregularities after which half-moves were played.
     pub(in crate::watcher) fn propose_times(&mut self, ctx: &mut Ctx<'_>) {
         for i in 0..self.open.len() {
             if self.plies() > self.open[i].ply {
@@ -185,7 +185,7 @@ impl Game {
         }
     }
 
-    /// Says the ruling on an open irregularity anew, if it is another one.
+    /// Reports a new ruling on an open irregularity, if it differs from the last one.
     pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, index: usize, why: Why) {
         let open = &self.open[index];
         let (matter, before) = (&open.matter, &open.matter.said.ruling);
@@ -217,7 +217,7 @@ impl Game {
         self.emit(ctx, None, Body::RulingAmended(Box::new(amendment)));
     }
 
-    /// It is known whether the opponent of the offender can mate.
+    /// Takes the answer to whether the offender's opponent can mate.
     pub(in crate::watcher) fn mate_answered(&mut self, ctx: &mut Ctx<'_>, id: &str, verdict: &Verdict) {
         let Some(i) = self.open.iter().position(|open| open.id == id) else {
             return;
@@ -234,7 +234,7 @@ impl Game {
         self.amend(ctx, i, Why::MateChecked);
     }
 
-    /// The questions that are still to be answered, as after a restart.
+    /// The questions without an answer. After a restart the shell asks them again.
     pub(in crate::watcher) fn open_questions(&self) -> Vec<MateQuestion> {
         self.open.iter().filter_map(|open| self.question(open)).collect()
     }

@@ -1,4 +1,4 @@
-//! Cases as an arbiter closes them, opens them again, and writes down what was done.
+//! An arbiter closes cases, opens them again, and notes what was done.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Game {
-    /// The place of an open irregularity.
+    /// The index of an open irregularity.
     fn find_open(&self, id: &str) -> Result<usize, CommandError> {
         if let Some(i) = self.open.iter().position(|open| open.id == id) {
             return Ok(i);
@@ -26,7 +26,7 @@ impl Game {
         })
     }
 
-    /// There was no offence, also where it is over.
+    /// Records that there was no offence. The case may be closed already.
     pub(in crate::watcher) fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
         let over = self
             .closed
@@ -55,8 +55,8 @@ impl Game {
         Ok(())
     }
 
-    /// What was said of its end is taken back. What was dismissed after it had ended is over again, and counts; everything else
-    /// is open, and only a person closes it.
+    /// Takes back how a case ended. A case that was dismissed after it had ended goes back to its first end,
+    /// and counts again. Any other case is open again, and only a person closes it.
     pub(in crate::watcher) fn reopen(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
         let Some(i) = self.closed.iter().position(|open| open.id == id) else {
             self.find_open(&id)?;
@@ -93,7 +93,7 @@ impl Game {
         Ok(())
     }
 
-    /// What was done about it is written down.
+    /// Notes the arbiter's penalty or remark on a case.
     pub(in crate::watcher) fn note(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -117,8 +117,8 @@ impl Game {
         Ok(())
     }
 
-    /// The position stands as it is on the board: an illegal move enters the record, displaced
-    /// pieces stay where they are.
+    /// Lets the position on the board stand. An illegal move enters the record; displaced pieces stay where
+    /// they are.
     pub(in crate::watcher) fn accept(&mut self, ctx: &mut Ctx<'_>, id: &str) -> Result<(), CommandError> {
         let i = self.find_open(id)?;
         let open = self.open[i].clone();
@@ -144,7 +144,7 @@ impl Game {
             }
         }
         if counts(open.kind) && !open.counted {
-            // What was only suspected counts once a person says that it happened.
+            // A suspicion counts once a person says that the offence happened.
             self.open[i].counted = true;
             self.count_again(ctx, &open);
         }
@@ -153,7 +153,7 @@ impl Game {
         Ok(())
     }
 
-    /// A person has raised it, or nobody does: the ruling is made anew.
+    /// Notes that a person has raised the irregularity, or that nobody does, and makes the ruling anew.
     pub(in crate::watcher) fn raised_by(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -169,7 +169,7 @@ impl Game {
         let open = &mut self.open[i];
         open.matter.raised = by != RaisedBy::Nobody;
         open.matter.case.facts.raised_by = by;
-        // What was raised in time does not stand because of a later reply.
+        // An irregularity that was raised in time does not stand because of a later reply.
         let until_reply = offence::rule(&open.matter.case).window != Window::GameEnd;
         open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
         self.amend(ctx, i, Why::RaisedBy);

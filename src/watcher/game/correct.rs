@@ -1,4 +1,5 @@
-//! The record put right by a person: half-moves are taken out and put in, those after them follow as they were.
+//! A person puts the record right: half-moves are taken out and put in, and those after them stay as they
+//! were.
 
 use std::sync::Arc;
 
@@ -16,10 +17,10 @@ use crate::{
     },
 };
 
-/// Half-moves that one command may put in.
+/// Largest number of half-moves that one command may put in.
 const MOST_INSERTED: usize = 600;
 
-/// What a person puts into a record or takes out.
+/// A record that a person changes.
 pub(in crate::watcher) struct RecordChange<'a> {
     pub(in crate::watcher) start: &'a Arc<Stand>,
     pub(in crate::watcher) mode: CastlingMode,
@@ -37,7 +38,7 @@ impl RecordChange<'_> {
     /// The half-moves as `order` has them.
     ///
     /// # Errors
-    /// Where a half-move does not exist or cannot be played.
+    /// An error says that a half-move does not exist or cannot be played.
     pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<Vec<Made>, CommandError> {
         let have = self.made.len();
         let (ply, delete) = (order.ply as usize, order.delete as usize);
@@ -121,7 +122,7 @@ fn no_move(ply: usize, uci: &str, stand: &Stand, remedy: &'static str) -> Comman
     }
 }
 
-/// The legal half-move that is called so, as UCI or SAN.
+/// The legal half-move with this name, in UCI or SAN.
 fn legal(stand: &Stand, text: &str, mode: CastlingMode) -> Option<(PlyKind, Stand)> {
     let bare = |san: &str| {
         san.trim()
@@ -136,7 +137,7 @@ fn legal(stand: &Stand, text: &str, mode: CastlingMode) -> Option<(PlyKind, Stan
     Some((PlyKind::Legal(found.mv), stand.after(&found)))
 }
 
-/// A piece that is carried where it may not go.
+/// An illegal half-move with this name in UCI, and the position after it.
 fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
     let square = |range| {
         uci.trim()
@@ -155,7 +156,7 @@ fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
     Some((PlyKind::Illegal(Box::new(act)), stand.left_as(&left)))
 }
 
-/// The half-move of a record played again from `stand`; none where it cannot be.
+/// The half-move `old`, played from `stand`; none where it cannot be played there.
 pub(super) fn follows(old: &Made, stand: &Arc<Stand>) -> Option<Made> {
     let after = match &old.kind {
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
@@ -177,13 +178,13 @@ pub(super) fn follows(old: &Made, stand: &Arc<Stand>) -> Option<Made> {
     })
 }
 
-/// How many half-moves two records have in common.
+/// Number of half-moves that two records have in common from their start.
 pub(in crate::watcher) fn in_common(one: &[Made], other: &[Made]) -> usize {
     let same = |(a, b): &(&Made, &Made)| a.uci == b.uci && a.stand.fen() == b.stand.fen();
     one.iter().zip(other).take_while(same).count()
 }
 
-/// A half-move as its event tells it.
+/// The body of the event that reports a half-move.
 pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
     Body::Move(MoveMade {
         ply: ply as u32,
@@ -197,7 +198,7 @@ pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
 }
 
 impl Game {
-    /// The position after a half-move that was written down and not made.
+    /// The position after a half-move that a player has written down and not made.
     pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
         let found = legal(self.stand(), written, self.mode);
         let remedy = "give the half-move that was written down, as UCI or SAN";
@@ -206,7 +207,7 @@ impl Game {
             .ok_or_else(|| no_move(self.plies() + 1, written, self.stand(), remedy))
     }
 
-    /// A person puts the record right. The sensors go on from there.
+    /// Carries out a person's correction of the record. The hypotheses start anew from there.
     pub(in crate::watcher) fn correct_record(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -240,7 +241,7 @@ impl Game {
         Ok(())
     }
 
-    /// Open cases belong to half-moves that may have another number now, or be no more.
+    /// Gives cases the new numbers of their half-moves. A case whose half-move is gone is superseded.
     fn shift_cases(&mut self, ctx: &mut Ctx<'_>, order: &Correct) {
         let (from, inserted) = (order.ply as usize, order.insert.len());
         let deleted = order.delete as usize;

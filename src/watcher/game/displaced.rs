@@ -1,5 +1,5 @@
-//! Pieces that stand wrong without an illegal move: knocked onto a square where a reply would have put them, or moved
-//! out of turn. What was displaced otherwise is told by `fallen`.
+//! Pieces that stand wrong without an illegal move: a hand knocked them onto a square where a reply would
+//! have put them, or a player moved out of turn. `fallen` has all other displaced pieces.
 
 use shakmaty::{Bitboard, Color, Move};
 
@@ -16,22 +16,23 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// A piece that left one square and arrived on another within this time was knocked.
+/// A hand knocked a piece that left one square and arrived on another within this time.
 const KNOCK_MS: u64 = 100;
-/// A knocked piece is spoken of when its owner has not pressed for this long.
+/// The watcher reports a knocked piece when its owner has not pressed for this long.
 const KNOCKED_MS: u64 = 2200;
-/// And when it lies further away than a piece falls, for this long: it may be an early reply that is not pressed yet.
+/// The same for a piece that lies further away than pieces fall: it may be an early reply whose press is
+/// still to come.
 const THROWN_MS: u64 = 8000;
-/// A reply before the press must be pressed within this time to need no further thought.
+/// A player who replied before the opponent's press usually presses within this time.
 const EARLY_REPLY_MS: u64 = 2500;
-/// The hand that has pressed is not back at the board so soon.
+/// The hand that pressed is not back at the board within this time.
 const BACK_MS: u64 = 250;
-/// A piece moved by the side that does not have the move must stay so long.
+/// A piece that was moved out of turn must stay where it is for this long.
 const OUT_OF_TURN_MS: u64 = 2500;
 
 impl Game {
-    /// A piece of the opponent stands where a legal reply would put it, and did so when the press
-    /// came: he was quicker than the press, or the hand that moved knocked it there.
+    /// True when a piece of the opponent stood where a legal reply would put it as the press of `side` came.
+    /// Either the opponent was quicker than the press, or the hand that moved knocked the piece there.
     pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
         let best = self.lines.best();
         let mut last = best.plies.backwards();
@@ -45,18 +46,20 @@ impl Game {
             && reply.at <= pressed + REST_MS
     }
 
-    /// Waits for the press that an early reply would have, then takes the piece for displaced.
+    /// Waits for the press of an early reply. If none comes, reports the piece as displaced.
     pub(super) fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let best = self.lines.best().clone();
         let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
             return;
         };
         let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        // A hand takes its time between lifting and placing; a knock does not, and seldom goes further than the next
-        // square. What is read after the press may be the other player's own doing.
+        // A hand needs some time between lifting a piece and placing it. A knock does not, and seldom carries
+        // a piece further than the next square. What the board reads after the press may be the opponent's
+        // own act.
         let apart = arrived.since(left).max(left.since(arrived));
         let slack = ctx.sensed.slack();
-        // Where nobody knows how fast that was, somebody has stopped the clock because of it.
+        // Where nobody measured how fast the piece moved, only a stopped clock shows that somebody noticed
+        // it.
         let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
         let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
         let wait = match from.distance(to) {
@@ -64,7 +67,7 @@ impl Game {
             1 => KNOCKED_MS,
             _ => THROWN_MS,
         };
-        // A hand that is at the board may belong to him who has the move, and has not pressed yet.
+        // A hand at the board may be that of the player who has the move and has not pressed yet.
         let quiet = press.at.max(ctx.sensed.last_change());
         if !knocked || !ctx.passed(quiet, wait) {
             return;
@@ -90,7 +93,7 @@ impl Game {
             at: press.at,
             clock: press.clock,
         };
-        // A reply whose press was not heard looks the same where nobody knows how fast it was.
+        // Where nobody measured how fast the piece moved, a reply whose press was lost looks the same.
         let certainty = if slack == 0 {
             Certainty::Probable
         } else {
@@ -105,7 +108,7 @@ impl Game {
         self.reset_lines(ctx, vec![without, best]);
     }
 
-    /// The side that does not have the move has moved a piece and leaves it so.
+    /// Reports that the side that does not have the move has moved a piece and leaves it there.
     pub(super) fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
         if self.is_unproven(ctx, None)
@@ -126,13 +129,13 @@ impl Game {
         }
         let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
         let since = left.max(came);
-        // What has stood so since before his own last half-move is nothing that he has done since, and by what left at once his
-        // hand was not back at the board: the other one's was.
+        // A piece that stood there before the player's own last press was not moved after it. A piece that
+        // left right after that press was moved by the opponent: the player's hand was still at the clock.
         let early = |pressed: Millis| left <= pressed + BACK_MS || came <= pressed;
         if self.record.last().is_some_and(|last| early(last.at)) {
             return;
         }
-        // What was done while the clock stood was done under an arbiter's eyes, and what came with its start was.
+        // What happened while the clock stood, or as it started, happened under an arbiter's eyes.
         if ctx.sensed.since(to) <= ctx.clock.started_at
             || !ctx.is_told(since, OUT_OF_TURN_MS + ctx.sensed.slack())
         {
@@ -167,8 +170,8 @@ mod tests {
         },
     };
 
-    /// Black plays 1...Nc6 and knocks the pawn on h2 to h3, where a reply would have put it, before he presses. The line gathers,
-    /// so that nobody knows how fast that was. The clock is stopped or runs on.
+    /// Black plays 1...Nc6 and, before pressing, knocks the pawn on h2 to h3, where a reply would have put
+    /// it. The line gathers, so nobody knows how fast that was. The clock is stopped or runs on.
     fn knocks(is_stopped: bool) -> Vec<IrregularityKind> {
         let mut watcher = after_e4_under(Settings {
             gathered_ms: 500,
@@ -204,8 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn a_knock_that_nobody_timed_is_told_where_the_clock_is_stopped_because_of_it() {
+    fn a_knock_of_unknown_speed_is_reported_only_if_the_clock_is_stopped() {
         assert_eq!(knocks(true), [IrregularityKind::PiecesDisplaced]);
-        assert!(knocks(false).is_empty(), "that may be an early reply");
+        assert!(
+            knocks(false).is_empty(),
+            "while the clock runs, the pawn on h3 may be an early reply"
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! A record that is in doubt, for a piece is not read that may have gone anywhere, or for nobody saw what was played while
-//! the link was down: nobody is accused of what may follow from how it was told.
+//! A record that may be wrong. The board does not read a piece, which may have gone anywhere; or nobody saw
+//! what was played while the link was down. Then the watcher accuses nobody of what may follow from a mistake
+//! in the record.
 
 use std::sync::Arc;
 
@@ -17,80 +18,83 @@ use crate::{
     watcher::{arrays::is_playable, ctx::Ctx},
 };
 
-/// A press that nothing explains is taken for a half-move that cannot be told after so long.
+/// After this long, the watcher takes a press that nothing explains for a half-move that it cannot name.
 const EXCUSED_MS: u64 = 2500;
-/// So many half-moves in a row that nobody saw are a tale.
+/// This many half-moves in a row that nobody saw are a tale, and put the record in doubt.
 const SEVERAL: usize = 3;
-/// So many pieces that are not where the record has them cannot all be in hands.
+/// If this many pieces are not where the record has them, hands do not hold them all.
 const APART: usize = 2;
-/// And so long after the board was read again: hands have put down what they held.
+/// This long after the board is read again, hands have put down what they held.
 const APART_MS: u64 = 20_000;
-/// Hands are off the board.
+/// After this long without a change, hands are off the board.
 const REST_MS: u64 = 1500;
-/// After so many half-moves that fit, what was told of a gap is believed.
+/// After this many half-moves that fit, the watcher believes the tale of a gap.
 const BELIEVED: usize = 20;
-/// What is only found in hindsight, so long after its press, was found because something else was taken back.
+/// An offence that is found this long after its press was found only because a hypothesis fell away.
 const HINDSIGHT_MS: u64 = 12_000;
-/// So many pieces that were not read where they went are more than chance.
+/// If the board did not read this many pieces where they went, that is more than chance.
 const UNLANDED: usize = 2;
-/// Among so many half-moves.
+/// The number of latest half-moves among which these pieces are counted.
 const LATELY: usize = 40;
 
-/// Who stops the clock so soon after a press does so because of what was done, if anything was.
+/// A person who stops the clock within this time after a press has noticed what was done.
 const NOTICED_MS: u64 = 8000;
-/// A piece that has stood for so long when a half-move was made was not on its way.
+/// A piece that had stood for this long when a half-move was made was not on its way elsewhere.
 const ASTRAY_MS: u64 = 3000;
-/// A piece that was gone for so long when its owner pressed for another was not under his sleeve.
+/// A piece that had been gone for this long when its owner pressed for another was not hidden by a sleeve.
 const GONE_MS: u64 = 1500;
 
 /// Why the record is in doubt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::watcher) struct Doubt {
-    /// A piece is not read and has moved.
+    /// The board does not read a piece, and that piece has moved.
     pub(in crate::watcher) unread: bool,
-    /// A piece was not read where it went.
+    /// The board did not read a piece where it went.
     pub(in crate::watcher) strayed: bool,
-    /// Half-moves of the record when it was told what was played in a gap, and nothing has borne that out.
+    /// Length of the record when the watcher reported the tale of a gap that later play has not yet borne
+    /// out.
     pub(in crate::watcher) gap: Option<usize>,
-    /// The game was taken up in mid-game from what came in a lump, and that is the gap: what is against the record then is
-    /// told as a suspicion.
+    /// The watcher took the game up in the middle, from readings that came in one lump, and that is the gap.
+    /// Then it reports offences as suspicions.
     pub(in crate::watcher) begun_in_lump: bool,
-    /// The game was taken up from what was read on a board that does not read all: pieces may stand there that it does not
-    /// know, for the rest of the game.
+    /// The watcher took the game up from readings of a board that does not read all pieces. For the rest of
+    /// the game, pieces that the record does not have may stand on the board.
     pub(in crate::watcher) absent: bool,
-    /// The record was corrected, or nobody measured when what it tells of happened: accusations are no longer certain, but
-    /// they are made.
+    /// The record was corrected, or nobody measured when its half-moves happened. The watcher still reports
+    /// offences, but none as certain.
     pub(in crate::watcher) shaken: bool,
-    /// Half-moves of the record when it was last corrected: the last one that was told otherwise.
+    /// Length of the record when it was last corrected: the number of the last half-move that changed.
     pub(in crate::watcher) corrected: Option<usize>,
-    /// The number of a half-move that cannot be told, and would be an offence if the board read all: nobody has replied yet.
+    /// The number of the half-move that the watcher could not name, and that would be an offence on a sound
+    /// board. Nobody has replied to it.
     pub(in crate::watcher) excused: Option<usize>,
 }
 
 impl Doubt {
-    /// True when nobody is to be accused of what the record makes of things.
+    /// True when the record is no ground for an accusation.
     pub(in crate::watcher) fn any(&self) -> bool {
         self.unread || self.strayed || self.absent || self.gap.is_some() && !self.is_begun_in_lump()
     }
 
-    /// True while all that is in doubt is how the game began, for it began in a lump.
+    /// True while only the beginning of the game is in doubt, because the watcher read it in one lump.
     pub(in crate::watcher) fn is_begun_in_lump(&self) -> bool {
         self.begun_in_lump && self.gap == Some(0)
     }
 }
 
-/// What speaks against the record and does not count.
+/// A reading that contradicts the record and does not count, because a person has put the record right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::watcher) enum Overruled {
-    /// What is read next, if it is a position before the last one.
+    /// The next position that is read, if it is an earlier one of the game.
     Next,
-    /// What stands on the board.
+    /// This placement, which stands on the board.
     Shown(Placement),
 }
 
 impl Game {
-    /// True when pieces or squares of this board are known not to be read: what it shows is no proof of an offence.
+    /// True when the board is known not to read some pieces or squares. Then its readings do not prove an
+    /// offence.
     pub(in crate::watcher) fn is_board_faulty(&self) -> bool {
         let lately = &self.record[self.record.len().saturating_sub(LATELY)..];
         let unlanded = lately
@@ -102,8 +106,9 @@ impl Game {
             || unlanded.count() >= UNLANDED
     }
 
-    /// True when what was read since the press at `pressed` proves no offence, for record or board are in doubt. Who stops the
-    /// clock has seen what the board may not have shown.
+    /// True when the readings since the press at `pressed` do not prove an offence, because the record or the
+    /// board is in doubt. A person who stopped the clock has seen what the board may not have shown, so a
+    /// doubtful board is no reason then.
     pub(super) fn is_unproven(&self, ctx: &Ctx<'_>, pressed: Option<Millis>) -> bool {
         let stopped = ctx
             .clock
@@ -112,8 +117,8 @@ impl Game {
         self.doubt.any() || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
     }
 
-    /// True when a piece stands where the record has none since before the last half-move, and nothing that was said explains
-    /// it: half-moves were missed.
+    /// True when a square shows another piece than the record, that piece had stood there for long when the
+    /// last half-move was made, and no open irregularity explains it. Then the watcher missed half-moves.
     fn is_astray(&self, ctx: &Ctx<'_>) -> bool {
         let Some(last) = self.record.last() else {
             return false;
@@ -123,8 +128,9 @@ impl Game {
         differing.into_iter().any(lasts) && !self.open.iter().any(|open| open.target.is_some())
     }
 
-    /// True when the act that ends `best` follows from what was not read: a piece went where nothing is read just before, or
-    /// one of the player who pressed at `pressed` had been gone while he moved another, and so is in no hand.
+    /// True when the act that ends `best` may follow from a sensor fault. Either a piece went just before to
+    /// a square that reads nothing; or a piece of the player who pressed at `pressed` was gone for long while
+    /// that player moved another, and so is in no hand.
     fn rests_on_unread(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
         let (best, by) = (self.lines.best(), self.stand().turn());
         let missing = |s: Square| best.differing().contains(s) && ctx.sensed.at(s).is_empty();
@@ -139,11 +145,11 @@ impl Game {
         strayed.any(|(_, to)| missing(to)) || best.differing().into_iter().any(gone)
     }
 
-    /// What was told of a gap is believed once play has gone on from it for a while.
+    /// Believes the tale of a gap once play has gone on from it for a while.
     pub(in crate::watcher) fn look_at_doubt(&mut self) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
-            // Nobody saw them.
+            // Nobody saw these half-moves, so the record may be wrong.
             let plies = self.plies();
             self.doubt.gap.get_or_insert(plies);
         }
@@ -156,8 +162,8 @@ impl Game {
         }
     }
 
-    /// After a gap the record and the board have gone apart: what was told of it was wrong, and the game is taken up from
-    /// what stands there, by half-moves that cannot be told.
+    /// After a gap the record and the board have gone apart, so the tale of the gap was wrong. Takes the game
+    /// up from what stands on the board, by half-moves that the watcher cannot name.
     pub(in crate::watcher) fn take_up_what_stands(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
         let apart = best.faults().hidden | best.misplaced(ctx.sensed);
@@ -165,7 +171,7 @@ impl Game {
             return;
         };
         let displaced = |open: &Open| open.ply <= self.plies() && open.target.is_some();
-        // A gap that nothing explains has its own way out.
+        // `gap` itself takes up a game after a gap that nothing explains.
         if self.unbridged.is_some()
             || self.open.iter().any(displaced)
             || apart.count() < APART
@@ -191,7 +197,7 @@ impl Game {
         self.restart_lines(ctx);
     }
 
-    /// A half-move that cannot be told enters the record; `act` is what it left.
+    /// Enters a half-move into the record that the watcher cannot name; `act` is what it left.
     fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
         let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         let left = Arc::new(self.stand().left_as(&act.placement()));
@@ -204,8 +210,8 @@ impl Game {
         }
     }
 
-    /// Where the record is in doubt, what no half-move explains is no offence: the record is told otherwise, or goes on from
-    /// what was seen. Returns true when nobody is to be accused.
+    /// Returns true when nobody is to be accused. Where the record is in doubt, an act that no half-move
+    /// explains is no offence: the watcher corrects the record, or lets it go on from what the board showed.
     pub(super) fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let k = self.announced();
         let best = self.lines.best();
@@ -221,7 +227,7 @@ impl Game {
             return false;
         }
         let best = self.lines.best();
-        // Play went on from it: then it is said, as a suspicion, and the record goes on.
+        // Play went on after the act. Then the watcher reports it as a suspicion, and the record goes on.
         let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());
         let said = suspected.is_some() && answered && !unread;
         if said && pressed.is_some_and(|pressed| ctx.passed(pressed, EXCUSED_MS)) {
@@ -234,7 +240,7 @@ impl Game {
         if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 {
             return true;
         }
-        // What was played is known: only the hardware is in the way.
+        // What was played is known. Only the board's faults speak against an accusation.
         let sound = self.doubt.gap.is_none() && !self.doubt.absent && !self.is_astray(ctx);
         let by_hardware = suspected.is_some() && sound && !in_hindsight && !unread;
         self.take_as_it_stands(ctx, pressed);
@@ -242,8 +248,8 @@ impl Game {
         true
     }
 
-    /// What was excused because the board does not read all is a suspicion after all where somebody stops the clock before
-    /// the opponent has replied.
+    /// Reports an act that was excused because of the board's faults, if somebody stops the clock before the
+    /// opponent has replied.
     pub(in crate::watcher) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
         let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
             return;
@@ -280,8 +286,8 @@ impl Game {
         self.accuse(ctx, finding, Some(&act));
     }
 
-    /// True when, in the turn that ended with the press at `pressed`, a piece came to be read where it stands by the record
-    /// and was not read before: it has rather moved there now, and the record was wrong.
+    /// True when, in the turn that ended with the press at `pressed`, a square began to read a piece that the
+    /// record had there before. The piece has rather moved there now, and the record was wrong.
     fn shows_up(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
         let Some(last) = self.record.last() else {
             return false;
@@ -296,7 +302,8 @@ impl Game {
         stand.board().by_color(stand.turn()).into_iter().any(shown)
     }
 
-    /// A half-move that cannot be told enters the record, and the game goes on from what is seen after it.
+    /// Enters a half-move into the record that the watcher cannot name. The game goes on from what the board
+    /// shows after it.
     fn take_as_it_stands(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
         let best = self.lines.best();
         let suspected = best.plies.get(self.announced()).map(|ply| ply.kind.clone());

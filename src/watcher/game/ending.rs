@@ -1,5 +1,5 @@
-//! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in
-//! force has them; and those that only allow a claim, which are for the arbiter to know.
+//! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in force has
+//! them. A position that only allows a claim makes a notice for the arbiter.
 
 use std::cell::LazyCell;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Game {
-    /// Ends the game where the last half-move did.
+    /// Ends the game if the position after the last half-move ends it.
     pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
         let stand = self.stand().clone();
         let Some(chess) = stand.chess() else { return };
@@ -54,7 +54,7 @@ impl Game {
 
     /// The half-moves after which the position of `stand` stood on the board (9.2.3).
     pub(in crate::watcher) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
-        // Placements tell nearly all positions apart; the key is long.
+        // Placements tell nearly all positions apart, and the key takes long to make.
         let key = LazyCell::new(|| stand.repetition_key());
         let same = |other: &Stand| {
             std::ptr::eq(other, stand)
@@ -66,7 +66,7 @@ impl Game {
     }
 }
 
-/// True where the Laws in force draw the game for it.
+/// True where the edition in force makes the game a draw.
 fn draws(ctx: &Ctx<'_>, kind: IrregularityKind, consecutive: bool) -> bool {
     let mut facts = Facts::new(kind, None);
     facts.consecutive = consecutive;

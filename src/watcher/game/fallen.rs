@@ -1,5 +1,5 @@
-//! Pieces that fell or were displaced while a player moved and were not in their places when he pressed (7.4, 7.6): said
-//! once that is clearly the likeliest explanation.
+//! Pieces that fell or were displaced while a player moved, and were not in their places at that player's
+//! press (7.4, 7.6). The watcher reports them once that is clearly the likeliest explanation.
 
 use super::{
     Game,
@@ -12,24 +12,25 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// How likely it must be that pieces fell.
+/// Probability above which the watcher reports that pieces fell.
 const LIKELY: f64 = 0.8;
-/// How likely to be a suspicion, where the piece came back: a square that does not read for a while looks the same.
+/// Probability above which the watcher reports a suspicion, where the piece came back: a square that does not
+/// read for a while looks the same.
 const POSSIBLE: f64 = 0.1;
-/// So many half-moves may be read that are not in the record yet.
+/// Number of half-moves that may be read and not be in the record yet.
 const AHEAD: usize = 1;
-/// And how likely to be more than a suspicion, where nothing bears it out but that the piece came back by and by, as to a
-/// square that had not read for a while.
+/// Probability above which the report is more than a suspicion, where nothing bears it out but that the piece
+/// came back slowly, as it would on a square that had not read for a while.
 const CLEAR: f64 = 0.95;
 
 impl Game {
-    /// Looks whether pieces that are missing fell, and whose hand it was.
+    /// Looks whether missing pieces fell, and whose hand it was.
     pub(in crate::watcher) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
         let stands = ctx.clock.stopped_at.is_some();
         let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
-        // What may be an early reply is looked at as such while it stands there.
+        // While a piece stands where an early reply would put it, `displaced` looks after it.
         if fall.may_be_reply() && !fall.is_over() {
             return;
         }
@@ -37,12 +38,13 @@ impl Game {
         if probability < enough || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
             return;
         }
-        // Where the record lags behind what was read, it is not sure enough to accuse by.
+        // A record that lags behind the readings is not sure enough for an accusation.
         let ahead = self.lines.best().plies.len() > self.announced() + AHEAD;
         if ahead || !self.on_record() {
             return;
         }
-        // A board whose squares come and go needs no sleeve to explain another.
+        // On a board whose squares fail for a while, a faulty square explains the missing piece better than a
+        // fall does.
         let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
         if !stopped && (self.unread.healed & !fall.homes()).any() {
             return;
@@ -53,7 +55,7 @@ impl Game {
             && !self.displaced_at(ply)
             && ctx.is_told(ctx.now, 0)
         {
-            // How long a piece was gone is not known where nobody measured when it came back.
+            // Where nobody measured when the piece came back, nobody knows how long it was gone.
             let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
             let borne_out = fall.is_borne_out() && probability >= LIKELY;
             let clear =
@@ -62,7 +64,8 @@ impl Game {
         }
     }
 
-    /// True when it was said of half-move `ply` that pieces were displaced, or something else that is put right with them.
+    /// True when an irregularity was reported of half-move `ply` that concerns displaced pieces, or whose
+    /// correction puts them right.
     fn displaced_at(&self, ply: usize) -> bool {
         let displaced = [
             IrregularityKind::PiecesDisplaced,
@@ -86,8 +89,8 @@ impl Game {
             seen.set(square, faults.shown(square, seen.at(square)));
         }
         let before = self.stand_at(ply - 1).clone();
-        // A piece that is merely missing may be in a hand, or not read. One that left after the press may have been taken
-        // along by the opponent's hand.
+        // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
+        // caught a piece that left after the press.
         let certainty = if !clear {
             Certainty::Suspected
         } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
@@ -108,7 +111,7 @@ impl Game {
         finding.target = Some(target);
         let id = self.accuse(ctx, finding, None);
         if !clear {
-            // Nothing is open; it is said once.
+            // A suspicion opens no case. So the fall is forgotten, and the watcher reports it once only.
             self.lines.forget_fall(fall);
         }
         if fall.is_over()

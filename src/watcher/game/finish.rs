@@ -1,4 +1,4 @@
-//! The end of a game as the board shows it: both kings on centre squares, or a special piece.
+//! The end of a game as players show it on the board: by both kings on centre squares, or by a special piece.
 
 use shakmaty::{Bitboard, Color, Position, Role, Square};
 
@@ -10,32 +10,34 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// Why a game ended that ended as the board showed it.
+/// The reasons that `game_ended` gives where the board showed the result.
 const KINGS: &str = "kings_in_the_centre";
 const SPECIAL_PIECE: &str = "special_piece";
 
-/// Whether a game that ended for `reason` ended as the board showed it.
+/// True if `reason` says that the board showed the result.
 pub(super) fn is_shown(reason: &str) -> bool {
     matches!(reason, KINGS | SPECIAL_PIECE)
 }
 
-/// The kings must stand in the centre for this long.
+/// The kings must stand in the centre for this long to show a result.
 const KINGS_MS: u64 = 1200;
-/// The same where the board does not know that they are kings.
+/// The same on a board that does not know its pieces.
 const FELT_KINGS_MS: u64 = 3000;
-/// A king that stood this long was moved there as a move of the game.
+/// A king that stood on a square for this long was moved there as a move of the game.
 const STOOD_MS: u64 = 1500;
-/// A special piece must stand for this long: they also occur as misreadings.
+/// A special piece must stand for this long to show a result, for codes of special pieces also occur as
+/// misreadings.
 const SPECIAL_MS: u64 = 3000;
 
-/// Where the king of `color` was seen last.
+/// The square where the king of `color` was read last.
 fn king(sensed: &Sensed, color: Color) -> Option<Square> {
     let seen = sensed.placement().squares_of(Code::from(color.king()));
     seen.into_iter().max_by_key(|s| sensed.since(*s))
 }
 
-/// The squares of both kings in the centre as a board shows them that does not know its pieces: both
-/// have left their squares, and two pieces have come to centre squares since.
+/// The squares of both kings in the centre on a board that does not know its pieces. Such a board shows kings
+/// there if both kings have left their squares, or were in the centre before, and exactly two pieces are on
+/// centre squares that they reached since.
 fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
     let mut there = Bitboard::EMPTY;
     let mut gone = Millis(u64::MAX);
@@ -61,8 +63,8 @@ fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
 /// The four squares in the middle.
 const CENTRE: Bitboard = Bitboard(0x0000_0018_1800_0000);
 
-/// The result that both kings on centre squares stand for (protocol section 7), if they do. Two
-/// centre squares touch, so that no position of a game looks like it.
+/// The result that both kings show on centre squares (protocol section 7), if they stand there. Any two
+/// centre squares touch, so no legal position looks like it.
 pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
     let shown = |color: Color| {
         CENTRE
@@ -76,7 +78,7 @@ pub(super) fn kings_say(sensed: &Sensed) -> Option<GameResult> {
     kings.iter().all(|s| CENTRE.contains(*s)).then(|| meaning(kings))
 }
 
-/// What two kings in the centre mean: whose king is on which of the squares does not matter.
+/// The result that two kings on these squares show. It does not matter which king is on which square.
 fn meaning(kings: [Square; 2]) -> GameResult {
     match kings.map(Square::is_light) {
         [true, true] => GameResult::WhiteWins,
@@ -85,17 +87,17 @@ fn meaning(kings: [Square; 2]) -> GameResult {
     }
 }
 
-/// A result as the board shows it.
+/// A result that the board shows.
 struct Shown {
     result: GameResult,
     since: Millis,
-    /// For so long it must be shown.
+    /// How long the board must show it, in milliseconds.
     wait_ms: u64,
     by_kings: bool,
 }
 
 impl Game {
-    /// Looks whether the board says that the game is over.
+    /// Ends the game if the board shows a result.
     pub(in crate::watcher) fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             return;
@@ -122,7 +124,8 @@ impl Game {
         self.end_as_shown(ctx, shown.result, SPECIAL_PIECE);
     }
 
-    /// Looks whether the kings contradict a mate. The mate stands (5.1.1); a notice asks once who has erred.
+    /// Looks whether the kings contradict a mate. The mate stands (5.1.1). A notice asks once for the right
+    /// result.
     pub(in crate::watcher) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>) {
         let Some(result) = self.result.filter(|_| !self.confirmed && !self.shown) else {
             return;
@@ -190,7 +193,8 @@ impl Game {
         meanings.into_iter().filter_map(shown).collect()
     }
 
-    /// The kings stand in the centre: steps of theirs on the way are no moves of the game.
+    /// Ends the game by the kings in the centre. Steps of the kings on their way there were no moves of the
+    /// game.
     fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
         let mut keep = self.plies();
         while keep > 0 && keep + 2 > self.plies() && self.is_step_to_centre(ctx, keep - 1) {
@@ -201,8 +205,8 @@ impl Game {
         self.end_as_shown(ctx, result, KINGS);
     }
 
-    /// A king's move at the end of the record that nobody pressed for, on to the centre square where
-    /// the king stands now, or on its way there just before.
+    /// True if half-move `index` of the record was a step of a king to the centre: nobody pressed for it, and
+    /// the king still stands there or went on soon.
     fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
         let made = &self.record[index];
         let Some(shakmaty::Move::Normal {
@@ -216,7 +220,7 @@ impl Game {
         made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
     }
 
-    /// The king stood where the half-move put it for a while before it went on to the centre.
+    /// True if the king stood for a while where `ply` put it before it went on to the centre.
     fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
         let Some(to) = ply.kind.legal().map(shakmaty::Move::to) else {
             return false;
@@ -224,7 +228,7 @@ impl Game {
         ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
     }
 
-    /// Half-moves that were made before the kings went up and had not been said yet.
+    /// Enters the half-moves into the record that were made before the kings went to the centre.
     fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best().clone();
         let from = self.announced();

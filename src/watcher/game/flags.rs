@@ -1,4 +1,4 @@
-//! Flags that fall, and the half-moves that were made in time.
+//! Flags that fall, and the half-moves that the players made in time.
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color};
@@ -15,18 +15,19 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// A fallen flag is spoken of after this time, and later while half-moves are to be said first.
+/// The watcher reports a fallen flag after this time. It waits longer while half-moves that were pressed for
+/// have to go on the record first.
 const FLAG_MS: u64 = 300;
 const FLAG_OWED_MS: u64 = 2500;
 
-/// What is known of the flags of a game. Each pair is White's and Black's.
+/// The flags of a game. Each pair is White's and Black's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::watcher) struct Flags {
-    /// Its fall was said to be one.
+    /// The watcher reported that this flag fell.
     said: [bool; 2],
-    /// It is down at the end of a period whose moves were made.
+    /// This flag is down at the end of a period whose moves were made.
     harmless: [bool; 2],
-    /// When it was first seen down.
+    /// When the clock first showed this flag down.
     #[serde(skip)]
     seen: [Option<Millis>; 2],
     progress: Progress,
@@ -44,7 +45,7 @@ fn time_of(clock: &ClockState, side: Color) -> u64 {
 }
 
 impl Game {
-    /// Flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
+    /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(in crate::watcher) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
         self.follow_periods(ctx);
         let down: Vec<Color> = ctx.clock.flags().collect();
@@ -56,7 +57,7 @@ impl Game {
             }
             *seen = None;
             self.flags.harmless[side as usize] = false;
-            // The arbiter gave time, and play goes on: the next flag is another one.
+            // The arbiter gave time, and play goes on. If the flag falls again, that is a new fall.
             if ctx.clock.counting().is_some() && ctx.clock.state().is_some_and(|c| time_of(&c, side) > 0) {
                 self.flags.said[side as usize] = false;
             }
@@ -68,7 +69,8 @@ impl Game {
         }
     }
 
-    /// The flag of `side` is down: it is spoken of once half-moves that are owed are on the record.
+    /// Reports the flag of `side`, which is down, once the half-moves are on the record that were pressed for
+    /// before.
     fn look_at_flag(&mut self, ctx: &mut Ctx<'_>, side: Color) {
         let i = side as usize;
         let harmless = self.period_is_complete(ctx, side);
@@ -86,19 +88,19 @@ impl Game {
         }
     }
 
-    /// The moves of the period that ends with the flag of `side` are made (6.4).
+    /// True if `side` has made the moves of the period that ends with this flag (6.4).
     pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
         let made = made_by(side, self.moves_completed());
         self.flags.progress.complete(&ctx.settings.periods, side, made)
     }
 
-    /// True while half-moves that were pressed for are not on the record yet.
+    /// True while some half-moves that were pressed for are not on the record.
     fn owes_half_moves(&self) -> bool {
         let mut ahead = self.lines.best().plies.iter().skip(self.announced());
         ahead.any(|ply| ply.pressed.is_some())
     }
 
-    /// The flag says nothing: its period is over, and its moves were made (6.4).
+    /// Gives notice that the flag of `side` ends a period whose moves were made in time (6.4).
     fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
         let made = made_by(side, self.moves_completed());
         self.flags.harmless[side as usize] = true;
@@ -108,7 +110,7 @@ impl Game {
 
     fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
         let other = !side as usize;
-        // Two flags in one reading: the clock does not tell which was the first.
+        // One reading showed both flags down, so the clock does not say which fell first.
         let together = !self.flags.said[other]
             && self.flags.seen[other] == Some(at)
             && !self.period_is_complete(ctx, !side);
@@ -127,7 +129,8 @@ impl Game {
         } else {
             (IrregularityKind::FlagFall, Some(side))
         };
-        // Moves from before the daemon came in, or unseen ones, may have completed the period.
+        // Moves that the watcher did not see, for instance before the daemon started, may have completed the
+        // period.
         let counted = self.began_at_a_known_move() && self.unbridged.is_none();
         let certainty = if ctx.settings.periods.is_empty() || counted {
             Certainty::Certain
@@ -144,13 +147,13 @@ impl Game {
         self.accuse(ctx, finding, None);
     }
 
-    /// False for a game that was taken up as it stood, without a word from the arbiter.
+    /// False if the watcher took up a game in progress and nobody told it the number of the move.
     fn began_at_a_known_move(&self) -> bool {
         const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
         self.start.setup().fullmoves.get() > 1 || self.start.placement().occupied() == HOME
     }
 
-    /// Notes the main time that the clock adds for a new period.
+    /// Notes that a new period began, from the main time that the clock adds for it.
     fn follow_periods(&mut self, ctx: &Ctx<'_>) {
         let Some(clock) = ctx.clock.state().filter(|_| !ctx.settings.periods.is_empty()) else {
             return;

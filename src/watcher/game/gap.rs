@@ -1,4 +1,4 @@
-//! What may have been played while the board was not read, and squares that are not read at all.
+//! Gaps: half-moves that may have been played while nobody read the board. Also squares that are never read.
 
 use std::sync::Arc;
 
@@ -13,32 +13,33 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// A square that is not read for this long is worth a notice.
+/// After this long, a square that is not read is worth a notice.
 const DEAD_SQUARE_MS: u64 = 30_000;
 
-/// The board must have been at rest this long before a gap is looked at again.
+/// The board must have been at rest for this long before the watcher searches a gap again.
 const REST_MS: u64 = 1500;
 
-/// A clock that is attached has spoken by then: it does so every second.
+/// An attached clock has sent a frame after this long: it sends one every second.
 const CLOCK_SPEAKS_MS: u64 = 3000;
 
-/// A piece in a hand when the board came back has been put down by then.
+/// After this long, a hand has put down the piece that it held when the board came back.
 const GIVEN_UP_MS: u64 = 20_000;
 
-/// So many half-moves that alone explain the board need not be looked up in its log: of more, some may have been
-/// taken back by others.
+/// If only one order of play explains the board, and it has no more half-moves than these, the watcher need
+/// not read the board's log. In a longer gap pieces may have moved there and back.
 const SURELY_FOUND: usize = 2;
 
-/// More half-moves than these that nobody saw are a tale, whatever they explain.
+/// More unseen half-moves than these are a tale, whatever they explain.
 const TALE: usize = 6;
 
-/// More squares than these are wrong where one half-move is under way or a piece is knocked over.
+/// If more squares than these are wrong, more happened than a half-move that is under way or a piece that was
+/// knocked over.
 const FAR: usize = 2;
 
-/// What a half-move found by search costs.
+/// Cost of a half-move that a search found, in nats.
 const RECOVERED: f32 = 0.8;
 
-/// What it costs a line that a half-move which was said is another in it.
+/// Cost of each half-move in which a hypothesis contradicts the record, in nats.
 const CONTRADICTED: f32 = 0.5;
 
 /// A gap in the record that is not explained yet.
@@ -46,14 +47,14 @@ const CONTRADICTED: f32 = 0.5;
 pub(in crate::watcher) struct Unbridged {
     /// When the board was read again.
     since: Millis,
-    /// When it was said.
+    /// When the watcher gave notice of the gap.
     told: Option<Millis>,
-    /// It waits until the clock tells whether play goes on.
+    /// The search waits until the clock tells whether play goes on.
     waits: bool,
     tried: Millis,
 }
 
-/// `root` and then `path`, found by search.
+/// `root`, continued by the half-moves of `path` that a search found.
 fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
@@ -64,7 +65,7 @@ fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line 
     line
 }
 
-/// `lines` without those that have the half-moves of an earlier one.
+/// `lines` without those whose half-moves repeat an earlier hypothesis.
 fn distinct(lines: Vec<Line>) -> Vec<Line> {
     let mut distinct: Vec<Line> = Vec::new();
     for line in lines {
@@ -78,20 +79,21 @@ fn distinct(lines: Vec<Line>) -> Vec<Line> {
 }
 
 impl Game {
-    /// Lines that go on from those found before the lines existed.
+    /// Takes over a beam that starts where the game starts.
     pub(in crate::watcher) fn take_lines(&mut self, lines: Lines) {
         self.lines = lines;
         self.base = 0;
     }
 
-    /// Looks for legal half-moves from the lines to what stands on the board.
+    /// Searches for legal half-moves from the hypotheses to the position on the board.
     pub(in crate::watcher) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
         self.lines.grow_all(ctx.now, ctx.sensed);
         let best = self.lines.best();
-        // Pieces that are missing may be in hands, or have been taken while nobody saw it.
+        // Missing pieces may be in hands, or were taken while nobody read the board.
         let explained = best.misplaced(ctx.sensed).is_empty();
         let missing = best.differing().any();
-        // Whose time runs is not known at once: then it is looked whether he is to move.
+        // The clock does not tell at once whose time runs. Once it does, the watcher compares that with the
+        // side to move.
         let turn_open = missing && self.clock_used && ctx.clock.is_silent();
         let wrong_turn = missing && ctx.clock.running().is_some_and(|turn| turn != best.turn());
         let unsure = self.unbridged.is_some() && (wrong_turn || self.exchanged_unseen(ctx));
@@ -121,7 +123,7 @@ impl Game {
         let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
         let several_gone = self.lines.best().differing().count() > 1;
         if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
-            // One piece is in a hand, most likely.
+            // Most likely a hand holds one piece.
             if gap && several_gone {
                 self.want_log(false);
             }
@@ -147,18 +149,19 @@ impl Game {
                 self.want_log(true);
             }
         } else if gap && missed > Some(1) {
-            // The lines from which it was found may have begun with one of several half-moves.
+            // The hypotheses from which the search started may contain half-moves that are themselves one of
+            // several possibilities.
             self.one_of_several(ctx, missed.unwrap_or(0), limits);
         }
         for (i, mut line) in found.into_iter().enumerate() {
-            // The first found goes first where nothing tells them apart.
+            // Where nothing tells them apart, the first one found is preferred.
             line.charge(Item::Recovered, if i == 0 { 0.0 } else { 2.0 });
             self.lines.add(ctx.now, ctx.sensed, line);
         }
     }
 
-    /// True when `line` explains a gap with too many half-moves that nobody saw. Without a clock nothing would tell that play
-    /// goes on: any explanation is better than none then.
+    /// True when `line` explains a gap by too many half-moves that nobody saw. Without a clock nothing else
+    /// would show that play goes on, so any explanation is better than none.
     fn is_tale(&self, line: &Line) -> bool {
         self.clock_used
             && self
@@ -166,8 +169,8 @@ impl Game {
                 .is_some_and(|gap| line.unseen_since(self.announced(), gap.since) > TALE)
     }
 
-    /// Lines that go on from the best ones, by legal half-moves found by search, to what stands on the board;
-    /// and whether the search was cut short.
+    /// Searches from the best hypotheses, by legal half-moves, to the position on the board. Returns the
+    /// hypotheses found, and whether the search was cut short.
     fn bridged(&self, ctx: &Ctx<'_>, limits: bridge::Limits) -> (Vec<Line>, bool) {
         let turn = ctx.clock.running();
         let mut found = Vec::new();
@@ -180,12 +183,12 @@ impl Game {
         (found, cut)
     }
 
-    /// The lines have found `missed` half-moves by themselves: were they the only ones?
+    /// The beam explains the gap by `missed` half-moves. Looks whether other half-moves explain it as well.
     fn one_of_several(&mut self, ctx: &mut Ctx<'_>, missed: usize, limits: bridge::Limits) {
         let turn = ctx.clock.running();
         let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
         let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
-        // So many are not searched for at all.
+        // The search does not go as deep as that.
         let cut = orders.cut || missed > limits.plies;
         if as_long > 1 {
             self.ambiguous_told(ctx, self.plies() + missed, as_long);
@@ -202,7 +205,7 @@ impl Game {
         }
     }
 
-    /// Says which half-moves are open.
+    /// Gives notice of the half-moves that are ambiguous.
     fn ambiguous_told(&mut self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
         self.doubt.gap = Some(self.plies());
         let first = self.plies() + 1;
@@ -211,8 +214,8 @@ impl Game {
         self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
     }
 
-    /// True when pieces of both players are gone from where the best line has them since the board was last
-    /// read: a hand takes one of them up, an exchange takes one of each off.
+    /// True when pieces of both players are missing that the board has not read since the gap. A hand lifts
+    /// one piece; an exchange takes one of each player off the board.
     fn exchanged_unseen(&self, ctx: &Ctx<'_>) -> bool {
         let best = self.lines.best();
         let gone = |s: &shakmaty::Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
@@ -224,8 +227,8 @@ impl Game {
         of(Color::White) && of(Color::Black)
     }
 
-    /// The last half-moves may have been others than was said, if updates were lost: looks for legal
-    /// ways from before them to what a dump shows.
+    /// Searches for other half-moves in place of the last ones of the record, up to what a dump shows: the
+    /// record may be wrong if updates were lost.
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
         let said = self.announced();
         let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
@@ -248,7 +251,7 @@ impl Game {
         }
     }
 
-    /// The board was read again after the link was down: what was played meanwhile?
+    /// The board is read again after the link was down. Searches for what was played meanwhile.
     pub(in crate::watcher) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.recall_anew();
         self.unbridged = Some(Unbridged {
@@ -263,16 +266,17 @@ impl Game {
         self.bridge_gap(ctx, self.gap_limits());
     }
 
-    /// With a stopped clock, or one not heard of yet, an earlier position on the board is a takeback
-    /// rather than play.
+    /// True while an earlier position on the board may be a takeback: the clock is stopped, or has not sent a
+    /// frame yet.
     pub(in crate::watcher) fn waits_for_clock(&self, ctx: &Ctx<'_>) -> bool {
         !ctx.clock.runs()
             && ctx.clock.attached != Some(false)
             && self.earlier(ctx.sensed.placement()).is_some()
     }
 
-    /// The last half-move found after a gap may be under way, its piece on a square between: the time of the player
-    /// who makes it runs, or the clock has not spoken yet. A piece that rests for long has arrived.
+    /// True while a half-move that was found after a gap may not be finished, with its piece on a square
+    /// between: the time of the player who makes it runs, or the clock has not sent a frame yet. A piece that
+    /// rests for long has arrived.
     pub(super) fn is_under_way(&self, ctx: &mut Ctx<'_>, ply: &Ply) -> bool {
         if !self.clock_used || ctx.still_for(GIVEN_UP_MS) {
             return false;
@@ -283,8 +287,8 @@ impl Game {
         }
     }
 
-    /// Where something is to be put right, it is likelier to stand there still than that much was
-    /// played on.
+    /// Bounds of the search. Where an irregularity is open, the players have hardly played on, so the search
+    /// is short.
     fn gap_limits(&self) -> bridge::Limits {
         let plies = if self.open_at_board().next().is_none() {
             6
@@ -297,8 +301,8 @@ impl Game {
         }
     }
 
-    /// A gap that could not be explained at once (a piece was in a hand) is tried again whenever
-    /// the board has come to rest.
+    /// Searches an unexplained gap again whenever the board has come to rest. A hand may have held a piece
+    /// before.
     pub(in crate::watcher) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
         let Some(gap) = self.unbridged else { return };
         let due = gap.tried < ctx.sensed.last_change() || gap.waits && ctx.clock.runs();
@@ -312,16 +316,16 @@ impl Game {
         }
     }
 
-    /// What stands on the board is far from the record, for nobody knows what was played: a part of it is
-    /// not believed, and no press is judged.
+    /// True when the board is far from the record, because nobody knows what was played. Then the watcher
+    /// reports no half-moves and judges no press.
     pub(super) fn lost_track(&self) -> bool {
         let best = self.lines.best();
         let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
         told && best.differing().count() > FAR || self.is_tale(best)
     }
 
-    /// Play goes on, and neither search nor the board's log tells how it came to this: what was missed is
-    /// lost, and the game is to be taken up from what stands there.
+    /// True when play goes on, and neither the search nor the board's log explains the gap. Then the watcher
+    /// gives up what it missed, and takes the game up from the position on the board.
     pub(in crate::watcher) fn given_up(&self, ctx: &mut Ctx<'_>) -> bool {
         let told = self.unbridged.and_then(|gap| gap.told);
         told.is_some_and(|told| {
@@ -333,7 +337,7 @@ impl Game {
         })
     }
 
-    /// Says once that a gap is not explained.
+    /// Gives notice, once, that a gap is not explained.
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
         let plies = self.plies();
         let Some(gap) = &mut self.unbridged else { return };
@@ -350,7 +354,7 @@ impl Game {
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
     }
 
-    /// Gives notice of squares that are not read although a piece must stand there.
+    /// Gives notice of squares that read nothing although a piece must stand there.
     pub(in crate::watcher) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best();
         let unread = best.differing() | best.faults().hidden;
@@ -374,7 +378,7 @@ impl Game {
         }
     }
 
-    /// When the half-move was made that last changed `square` in the record.
+    /// The time of the half-move that last changed `square` in the record.
     fn stands_since(&self, square: shakmaty::Square) -> Millis {
         let now = self.stand().placement().at(square);
         let before = |ply: usize| self.stand_at(ply).placement().at(square);

@@ -1,5 +1,5 @@
-//! What a press means when no legal half-move explains it, and what is wrong without a press.
-//! An accusation is made only when no innocent explanation is left.
+//! Judges a press that no legal half-move explains, and irregularities without a press. The watcher accuses
+//! only when no innocent explanation is left.
 
 use shakmaty::Color;
 
@@ -13,44 +13,47 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// The board is looked at for an offence when this long has passed since the press.
+/// The watcher looks for an offence this long after the press.
 pub(super) const JUDGE_MS: u64 = 900;
-/// The same where the time is not measured.
+/// The same where nobody measured when the readings happened.
 const UNMEASURED_JUDGE_MS: u64 = 1600;
-/// How much worse every innocent explanation must be by then.
+/// By then, every innocent explanation must cost this much more than the offence, in nats.
 const SURE: f32 = 1.0;
-/// An innocent explanation of a press must be so much worse than that it is an offence.
+/// An innocent explanation of a press by sensor faults must cost this much more than the offence, in nats.
 const INNOCENT: f32 = 4.5;
-/// And when the board has shown the same for this long after the press.
+/// The same as `SURE` once the board has been at rest for `AT_REST_MS` after the press.
 const SURE_AT_REST: f32 = 0.3;
 const AT_REST_MS: u64 = 2000;
-/// That what was illegal is put right and play goes on from before costs so much more than that it
-/// stands.
+/// Cost of the hypothesis that the players put an illegal act right, compared with letting it stand, in nats.
 pub(super) const RESTORED: f32 = 0.6;
-/// The board must not have changed for this long, unless a snapshot at rest exists.
+/// The board must not have changed for this long, unless the watcher kept a placement at rest.
 const QUIET_MS: u64 = 350;
-/// How soon after the press the snapshot at rest may be taken.
+/// The watcher keeps a placement at rest no sooner than this after the press.
 pub(super) const REST_MS: u64 = 300;
-/// Updates may arrive this long after the press that they belong to.
+/// Updates may arrive up to this long after the press that they belong to.
 pub(super) const SCAN_MS: u64 = 450;
-/// A piece that was put down before a press is read this long after it at the latest.
+/// The board reads a piece that was put down before a press at most this long after the press.
 pub(super) const READ_MS: u64 = 250;
-/// What legal half-moves explain but for pieces that stand wrong is one illegal act where that costs no more than this.
+/// Where a legal half-move leaves pieces that stand wrong, one illegal act explains the board instead if its
+/// hypothesis costs no more than this above the best one, in nats.
 const NEARLY: f32 = 1.4;
-/// What has been wrong for this long when the player got the move is a ghost.
+/// A square that was wrong for this long before the player got the move is a ghost: the player did not change
+/// it.
 const OLD_MS: u64 = 1000;
-/// A press that is still unexplained then waits for the next dump or press.
+/// After this long the watcher stops judging an unexplained press. The next dump or press may explain it.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
-/// Where nothing has been read that a press may be for, the board is asked after this time.
+/// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
-/// A board that loses updates is believed by its next dump, if it comes within this time.
+/// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.
 const DUMP_MS: u64 = 10_000;
 
-/// A lever that springs back does so this soon after a press, and is pressed down again as soon after that.
+/// A lever that springs back does so within this time after a press, and its player presses again within this
+/// time after that.
 const BOUNCE_MS: u64 = 700;
 
-/// How long after a press the board is looked at. Where nobody knows when a reading happened, what belongs to the press may
-/// seem to come later, and is here already. A line that always gathers has an allowance of its own.
+/// How long after a press the watcher looks for an offence. Where nobody measured when readings happened, a
+/// reading that belongs to the press may carry a later time. A line that always gathers has an allowance of
+/// its own.
 pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
     if ctx.catches_up && ctx.sensed.slack() == 0 {
         UNMEASURED_JUDGE_MS
@@ -60,8 +63,8 @@ pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
 }
 
 impl Game {
-    /// `side` presses at `at` for the second time, for the lever had sprung back: nobody pressed in between, and this press
-    /// is a part of the first. Returns false where that is not so.
+    /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
+    /// sprung back, and what looked like a press of the opponent was none.
     pub(in crate::watcher) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
         let sprung = self.later_presses.back().or(self.press.as_ref()).cloned();
         let best = self.lines.best();
@@ -70,7 +73,7 @@ impl Game {
             return false;
         };
         let soon = at.since(sprung.at) <= BOUNCE_MS && sprung.at.since(pressed) <= BOUNCE_MS;
-        // What is read after the first press, but for its own half-move, was done by a hand.
+        // A reading after the first press, other than of its own half-move, shows that a hand was at work.
         let untouched = sensed.last_change() <= pressed + READ_MS;
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
             return false;
@@ -79,8 +82,8 @@ impl Game {
         true
     }
 
-    /// After a time in which nobody listened the time of `side` runs: if his was the last press that was heard, the lever has
-    /// gone back since.
+    /// The link was down for a while, and now the time of `side` runs. If the last press that was heard was
+    /// by `side`, the lever has gone back since.
     pub(in crate::watcher) fn sprang_back(&mut self, side: Color) {
         let last = self.later_presses.back().or(self.press.as_ref());
         if last.is_some_and(|press| press.side == side) {
@@ -94,7 +97,7 @@ impl Game {
         }
     }
 
-    /// Looks at the last press, and at what is wrong without one.
+    /// Judges the oldest press that is not judged yet. Without one, looks for a move out of turn.
     pub(in crate::watcher) fn judge(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             return;
@@ -117,8 +120,8 @@ impl Game {
         }
     }
 
-    /// The best explanation of a press is an illegal act. Returns true when that is what is to be
-    /// judged, whether or not the time has come.
+    /// Judges a press whose best explanation is an illegal act. Returns true when there is one, even if it is
+    /// too early to judge it.
     fn judge_suspect(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let k = self.announced();
         let suspected = self.lines.best().plies.get(k);
@@ -133,7 +136,7 @@ impl Game {
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
-        // Who stops the clock has seen what was done, whatever else the board does not read.
+        // A person who stopped the clock has seen what was done, whatever the board does not read.
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
         let agreed = self.lines.agree_on(k, ctx.now, ctx.sensed, sure)
             || noticed && self.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
@@ -201,8 +204,8 @@ impl Game {
         if !ctx.still_for(QUIET_MS) && press.rest.is_none() {
             return;
         }
-        // Half-moves before this one must be on the record: without them there is no position to
-        // judge from.
+        // The half-moves before this one must be on the record. Without them there is no position to judge
+        // from.
         if self.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
             ctx.at(ctx.now + 200);
             return;
@@ -212,12 +215,12 @@ impl Game {
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
         );
-        // That nothing was done is no proof before all must have come.
+        // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
         if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
             return;
         }
-        // What stands on the last rank can be seen.
+        // A pawn that is read on the last rank is seen, so doubts about the board do not excuse it.
         let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
         if !promotion && self.may_be_innocent(ctx) {
             ctx.wait_for("an innocent explanation of the press to fall away");
@@ -231,31 +234,31 @@ impl Game {
         self.accuse_press(ctx, &press, seen);
     }
 
-    /// True while an explanation that has a half-move for the press, or another reason for it, is not much less likely than
-    /// that there is none.
+    /// True while a hypothesis that explains the press, with the help of sensor faults or a fall, is not much
+    /// less likely than the one that does not.
     fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
         let awaited = self.lines.best().awaits();
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
         let mut lines = self.lines.all().iter();
         lines.any(|line| {
             let faults = line.faults();
-            // Also one that is on the record otherwise.
+            // The piece may also be one of a half-move that the record has otherwise.
             let unread = line.plies.iter().any(|ply| !ply.landed);
             let broken = unread || faults.hidden.any() || faults.fall.is_some();
-            // It may await a later press.
+            // Such a hypothesis may itself wait for a half-move of another press.
             broken && line.awaits() != awaited && line.total(ctx.sensed, ctx.now) <= limit
         })
     }
 
-    /// Asks the board once what stands on it, on account of the press at `pressed`.
+    /// Asks the board for a dump, once for each press; this is the press at `pressed`.
     pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
         if self.asked.replace(pressed) != Some(pressed) {
             *ctx.dump_wanted = true;
         }
     }
 
-    /// True while what seems wrong since the press at `pressed` may be an update that is lost: this board
-    /// loses some, it has not shown all its squares since, and nobody has stopped the clock.
+    /// True while a lost update may explain what seems wrong since the press at `pressed`: this board loses
+    /// updates, it has sent no dump since, and nobody has stopped the clock.
     pub(super) fn may_have_lost(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) -> bool {
         let told = ctx
             .sensed
@@ -269,8 +272,8 @@ impl Game {
         !ctx.passed(pressed, DUMP_MS)
     }
 
-    /// A dump shows `after` where updates had told `before`: if that was what stood there after a press, it
-    /// stood otherwise.
+    /// A dump shows `after` where updates had told `before`. If the watcher kept `before` as the placement at
+    /// rest after a press, it corrects that.
     pub(in crate::watcher) fn stood_at_press(&mut self, before: &Placement, after: &Placement) {
         let rest = self.press.as_mut().and_then(|press| press.rest.as_mut());
         if let Some(rest) = rest.filter(|rest| *rest == before) {
@@ -278,8 +281,8 @@ impl Game {
         }
     }
 
-    /// True when the press answers what the opponent did: his irregularity is open, and the player
-    /// has moved nothing of his own (7.4.1; `response_to` of the ruling).
+    /// True when the press answers an irregularity of the opponent: it is open, and the player has moved no
+    /// own piece (7.4.1; `response_to` of the ruling).
     fn answers(&self, ctx: &Ctx<'_>, press: &Press) -> bool {
         let open = self.open.iter().any(|open| {
             open.offender == Some(!press.side)
@@ -294,8 +297,8 @@ impl Game {
         open && !best.differing().into_iter().any(own)
     }
 
-    /// The half-moves before the press are on the record. An illegal one that is not yet is put
-    /// there when the opponent has answered it with an act of his own.
+    /// Returns true when all half-moves before the press are on the record. An illegal one goes there now if
+    /// the opponent has answered it with an illegal act.
     fn reach_for_judgement(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
         let best = self.lines.best();
         let unsaid = best.plies.len() - self.announced().min(best.plies.len());
@@ -319,9 +322,9 @@ impl Game {
         true
     }
 
-    /// The best line has a legal half-move for the press, but leaves pieces where they do not
-    /// belong, and one act of the player explains the whole board: then that is what he did.
-    /// Returns true when he was accused of it, or is as soon as what the board said by now has come.
+    /// Looks for one act of the player that explains the whole board, where the best hypothesis has a legal
+    /// half-move for the press but leaves pieces where they do not belong. Returns true if there is such an
+    /// act: the watcher reports it now, or once all readings of this time have come.
     fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
         let best = self.lines.best();
         let made = best.plies.get(self.announced());
@@ -330,7 +333,7 @@ impl Game {
         };
         let before = self.stand().clone();
         let seen = self.seen_at(ctx, press);
-        // What was wrong before does not ask for another explanation.
+        // A square that was wrong before needs no other explanation.
         let wrong = made.stand.placement().differing(&seen);
         if !(wrong & best.misplaced(ctx.sensed)).any() {
             return false;
@@ -338,7 +341,8 @@ impl Game {
         let by_one = match explain(&before, &seen) {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
-                // No legal half-move takes a king and a rook to where castling does.
+                // Only castling puts king and rook on these squares, so an illegal castling needs no further
+                // evidence.
                 let suspect = |line: &Line| {
                     let next = line.plies.get(self.announced()).map(|ply| &ply.kind);
                     matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
@@ -361,21 +365,21 @@ impl Game {
         true
     }
 
-    /// True when a line of which `holds` is true costs little more than the best one.
+    /// True when a hypothesis for which `holds` is true costs little more than the best one.
     fn nearly_as_likely(&self, ctx: &Ctx<'_>, holds: impl Fn(&Line) -> bool) -> bool {
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
         let mut lines = self.lines.all().iter();
         lines.any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
     }
 
-    /// What stood on the board when it had come to rest after the press. What has been wrong since
-    /// before the player had the move is no act of his: it is read as it should be.
+    /// The placement after the press, once the board had come to rest. The player did not cause a difference
+    /// from before that player's turn, so such squares get the piece that the record has there.
     fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> Placement {
         let mut seen = press
             .rest
             .clone()
             .unwrap_or_else(|| ctx.sensed.placement().clone());
-        // What was played after it is undone.
+        // Undoes what was played after the press.
         let best = self.lines.best();
         if let Some(made) = best
             .plies

@@ -1,4 +1,4 @@
-//! The game at one board: its record, the lines that go on from it, what is open.
+//! The game at one board: its record, the hypotheses that go on from it, its open irregularities.
 
 mod account;
 pub(in crate::watcher) mod accuse;
@@ -47,32 +47,32 @@ pub(super) struct Made {
     pub(super) completed_by: CompletedBy,
     pub(super) clock: Option<ClockState>,
     pub(super) at: Millis,
-    /// An arbiter accepted that something stood otherwise after it than it leads to.
+    /// An arbiter accepted a position after this half-move other than the one it leads to.
     pub(super) accepted: bool,
-    /// The piece was read where it went.
+    /// The board read the piece where it went.
     pub(super) landed: bool,
 }
 
-/// An irregularity that is not over.
+/// An irregularity that was reported. `ended` tells whether it is still open.
 #[derive(Clone, Debug)]
 pub(super) struct Open {
     pub(super) id: String,
     pub(super) kind: IrregularityKind,
     pub(super) offender: Option<Color>,
     pub(super) ply: usize,
-    /// How the board is to stand.
+    /// The position that should stand on the board, where the players have to put something right.
     pub(super) target: Option<Arc<Stand>>,
     /// The half-move that the ruling completes (a queen for an unreplaced pawn).
     pub(super) ruled: Option<Move>,
-    /// What was left on the board, where it may come to stand.
+    /// The illegal act, where its position may come to stand.
     pub(super) act: Option<IllegalAct>,
     /// It counts among the offences of 7.5.5.
     pub(super) counted: bool,
-    /// The law lets it stand once the opponent has replied.
+    /// The Laws let it stand once the opponent has replied.
     pub(super) may_stand: bool,
-    /// When it was said.
+    /// When the watcher reported it.
     pub(super) said: Millis,
-    /// The case behind it, and what was said of it last.
+    /// The case behind it, and its last report.
     pub(super) matter: Box<case_file::CaseFile>,
     /// A person reported or reopened it: only a person closes it.
     pub(super) by_hand: bool,
@@ -88,7 +88,7 @@ impl Open {
     }
 }
 
-/// How an irregularity ended, and what it was before.
+/// How an irregularity ended, and its state before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended {
     pub(super) how: Resolution,
@@ -96,7 +96,7 @@ pub(super) struct Ended {
     pub(super) by: Option<String>,
     /// It counted among the offences before.
     pub(super) counted: bool,
-    /// It had ended before, and was dismissed later.
+    /// The first end of a case that was dismissed after it had ended.
     pub(super) before: Option<Resolution>,
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Press {
     pub(super) side: Color,
     pub(super) at: Millis,
     pub(super) clock: Option<ClockState>,
-    /// What stood on the board when it had come to rest after the press.
+    /// The placement after the press, once the board had come to rest.
     pub(super) rest: Option<crate::board::Placement>,
 }
 
@@ -114,71 +114,72 @@ pub(super) struct Press {
 #[derive(Clone, Debug)]
 pub(super) struct Game {
     pub(super) number: u32,
-    /// Who plays it, and in which round.
+    /// The players and the round.
     pub(super) table: Table,
     pub(super) mode: CastlingMode,
     pub(super) start: Arc<Stand>,
-    /// When it began, or the daemon did.
+    /// When the game began, or the daemon took it up.
     pub(super) began: Millis,
     pub(super) record: Vec<Made>,
     pub(super) lines: Lines,
-    /// How many half-moves of the record lie before the lines' base.
+    /// Number of half-moves of the record before the position where the hypotheses start.
     pub(super) base: usize,
     pub(super) open: Vec<Open>,
-    /// Irregularities that are over: an arbiter may still dismiss them, or open them again.
+    /// Irregularities that ended. An arbiter may still dismiss them, or open them again.
     pub(super) closed: Vec<Open>,
-    /// Offences of 7.5 acted upon, White's and Black's.
+    /// Number of offences of 7.5 that count, White's and Black's.
     pub(super) offences: [u32; 2],
     /// The press that is being judged.
     pub(super) press: Option<Press>,
-    /// Presses that came before that was done, the oldest first.
+    /// Presses that wait until that one is judged, the oldest first.
     pub(super) later_presses: VecDeque<Press>,
     pub(super) result: Option<GameResult>,
-    /// The pieces were set up anew while a result was still to come: nothing more is said of the game until an arbiter
-    /// says what was meant.
+    /// The pieces were set up anew before the game had a result. The watcher reports nothing more of the game
+    /// until an arbiter says what was meant.
     pub(super) parked: bool,
-    /// A person has just ended it: what follows is to be watched.
+    /// A person, or the kings, have just ended the game. The watcher begins a copy to follow what comes.
     pub(super) ended_by_hand: bool,
-    /// The result is what the board showed.
+    /// The board showed the result.
     pub(super) shown: bool,
-    /// What the board shows now was taken for a result already: it is none again before it has stood otherwise.
+    /// The watcher has already used the result that the board shows. The board must show something else
+    /// before it can show a result again.
     pub(super) show_spent: bool,
-    /// The result is by an arbiter.
+    /// An arbiter entered the result.
     pub(super) confirmed: bool,
-    /// Since when another line than the record's is the best.
+    /// Since when the best hypothesis contradicts the record.
     pub(super) doubted: Option<Millis>,
-    /// Since when the best line has not been the record's, by however little.
+    /// Since when the best hypothesis has not contained the record, by however little.
     pub(super) left_since: Option<Millis>,
-    /// Squares of which a notice was given that they are not read.
+    /// Squares for which the watcher gave notice that they are not read.
     pub(super) noticed: shakmaty::Bitboard,
-    /// Squares whose piece was not read before a restart.
+    /// Squares whose piece the board did not read before a restart.
     pub(super) hidden_before: shakmaty::Bitboard,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
-    /// What is known of pieces and squares that are not read.
+    /// Pieces and squares that the board does not read, as far as they are known.
     pub(super) unread: unread::Unread,
     pub(super) flags: flags::Flags,
     /// The clock has run in this game.
     pub(super) clock_used: bool,
-    /// What hands did, for suspicions.
+    /// What hands did with pieces, for suspicions.
     pub(super) hands: touch::Hands,
-    /// The link was broken and the board has not been read since.
+    /// The link broke, and the board has not been read since.
     pub(super) gap: bool,
-    /// When the board was last read for the first time: at the start, or after a gap.
+    /// Since when the board has been read without interruption: since the start, or since the last gap.
     pub(super) read_since: Millis,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
-    /// The press on whose account the board was last asked what stands on it.
+    /// The press for which the watcher last asked the board for a dump.
     pub(super) asked: Option<Millis>,
-    /// What the board shows and a person has said otherwise.
+    /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
-    /// What the board may be asked about it.
+    /// Whether the board's log is needed, and how far it is.
     pub(super) recall: recall::Recall,
-    /// What stood on the board within a lump.
+    /// Irregularities that stood on the board within a lump.
     pub(in crate::watcher) glimpses: Vec<glimpse::Glimpse>,
-    /// How often it was looked at in a lump.
+    /// How often a copy was asked within a lump.
     pub(in crate::watcher) copies: usize,
-    /// Readings of a running clock in a lump since it was pressed, stopped or started.
+    /// Number of readings of a running clock within a lump since it was pressed, stopped or started.
     pub(in crate::watcher) ticks: usize,
 }
 
@@ -226,7 +227,7 @@ impl Game {
         }
     }
 
-    /// Half-move `made` of the record if it was `mv`, played on `before`.
+    /// Half-move `made` of the record, changed to `mv`, which is played on `before`.
     pub(super) fn made_otherwise(&self, made: &Made, before: &Stand, mv: Move, after: Arc<Stand>) -> Made {
         let kind = PlyKind::Legal(mv);
         let (uci, san) = names(before, &kind, self.mode);
@@ -239,12 +240,12 @@ impl Game {
         }
     }
 
-    /// Completed half-moves.
+    /// Number of half-moves on the record.
     pub(super) fn plies(&self) -> usize {
         self.record.len()
     }
 
-    /// Moves that each player has completed, by the number of the move that the game was taken up at.
+    /// Number of moves that each player has completed, with those before the watcher took the game up.
     pub(super) fn moves_completed(&self) -> MovesCompleted {
         let before = self.start.setup().fullmoves.get() - 1;
         let black_began = u32::from(self.start.turn() == Color::Black);
@@ -268,7 +269,7 @@ impl Game {
         self.stand_at(self.plies())
     }
 
-    /// How many half-moves of the lines are in the record already.
+    /// Number of half-moves of the hypotheses that are on the record.
     pub(super) fn announced(&self) -> usize {
         self.plies() - self.base
     }
@@ -282,7 +283,7 @@ impl Game {
         ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
     }
 
-    /// Adds a half-move to the record and says so.
+    /// Adds a half-move to the record and reports it.
     pub(super) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &crate::board::Ply, completed_by: CompletedBy) {
         let shown = ply.kind.legal().filter(|_| self.record.is_empty());
         if let Some(start) = shown.and_then(|mv| self.start.allowing(mv)) {
@@ -316,7 +317,7 @@ impl Game {
         self.emit(ctx, Some(at), body);
     }
 
-    /// Half-moves after the first `to` no longer count.
+    /// Takes the half-moves after the first `to` off the record.
     pub(super) fn retract(&mut self, ctx: &mut Ctx<'_>, to: usize, reason: &str) {
         if to >= self.plies() {
             return;
@@ -337,12 +338,12 @@ impl Game {
         );
     }
 
-    /// What is open and may have to be put right on the board.
+    /// The open irregularities that players may have to put right on the board.
     pub(super) fn open_at_board(&self) -> impl Iterator<Item = &Open> {
         self.open.iter().filter(|open| !open.kind.is_conduct())
     }
 
-    /// An open irregularity is over.
+    /// Ends an open irregularity.
     pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
         let mut open = self.open.remove(index);
         if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
@@ -353,7 +354,7 @@ impl Game {
             how,
         };
         self.emit(ctx, None, body);
-        // What stands was not acted on.
+        // An offence that stands was not acted on.
         let counts = match how {
             Resolution::Dismissed => false,
             Resolution::Stands => {
@@ -375,7 +376,7 @@ impl Game {
         self.closed.push(open);
     }
 
-    /// There was no offence in what an open irregularity was said to be.
+    /// Takes an open irregularity back: there was no offence.
     pub(super) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
         let open = self.open[index].clone();
         self.open[index].counted = false;
@@ -383,7 +384,8 @@ impl Game {
         self.resolve(ctx, index, Resolution::Superseded);
     }
 
-    /// It does not count among the offences (7.5.5), and later ones of the player have one less before them.
+    /// Takes `gone` out of the count of offences (7.5.5). Later offences of the player get a number that is
+    /// one lower.
     pub(super) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
         let Some(side) = gone.offender.filter(|_| gone.counted) else {
             return;
@@ -401,7 +403,7 @@ impl Game {
         }
     }
 
-    /// It counts among the offences again, and later ones of the player have one more before them.
+    /// Counts `again` among the offences again. Later offences of the player get a number that is one higher.
     pub(super) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
         let Some(side) = again.offender else { return };
         self.offences[side as usize] += 1;
@@ -417,12 +419,12 @@ impl Game {
         }
     }
 
-    /// True while it is watched: it has no result, and is not parked.
+    /// True while the game has no result and is not parked.
     pub(super) fn is_watched(&self) -> bool {
         self.result.is_none() && !self.parked
     }
 
-    /// Sets the lines to what goes on from the record alone.
+    /// Starts the beam anew, with the record as its only hypothesis.
     pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
         let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         self.base = self.plies();
@@ -430,7 +432,7 @@ impl Game {
         self.doubted = None;
     }
 
-    /// Replaces the lines. What was not read before is not read now either.
+    /// Replaces the beam. Pieces that were hidden before stay hidden.
     pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<crate::board::Line>) {
         let hidden = self.lines.best().faults().hidden;
         self.lines.reset(ctx.now, ctx.sensed, lines);
@@ -439,14 +441,14 @@ impl Game {
         }
     }
 
-    /// The game ended.
+    /// Ends the game, unless it has a result.
     pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
         if self.result.is_none() {
             self.end_with(ctx, result, reason, None);
         }
     }
 
-    /// The game ended, or ended otherwise than was said, with a person's word on it.
+    /// Ends the game, or gives it another result, with a person's remark.
     pub(super) fn end_with(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -477,7 +479,7 @@ impl Game {
 pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
     match kind {
         PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
-            // An act that no single move describes has the null move for a name.
+            // An act that no single move describes is named by the null move.
             (act.uci().unwrap_or_else(|| "0000".into()), None)
         }
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {

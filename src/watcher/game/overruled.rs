@@ -1,23 +1,24 @@
-//! A board that stands as before what a person has entered.
+//! A board that does not yet show what a person has entered.
 //!
-//! An arbiter may enter half-moves that nobody has made on the board yet. That it shows the position before them is no
-//! takeback: the record is the arbiter's, and the board is heard again once it has stood otherwise.
+//! An arbiter may enter half-moves that nobody has made on the board yet. The board then shows the position
+//! before them, which is no takeback. The arbiter's record counts, and the watcher listens to the board again
+//! once the board has changed.
 
 use super::{Game, doubt::Overruled};
 use crate::{board::Placement, watcher::ctx::Ctx};
 
-/// How long the board must stand otherwise: a piece that is adjusted is back sooner.
+/// How long the board must show something else. A piece that is adjusted is back sooner.
 const OTHERWISE_MS: u64 = 1500;
 
 impl Overruled {
-    /// True while it stands on the board.
+    /// True while `seen` is the placement that does not count.
     pub(in crate::watcher) fn is_shown(&self, seen: &Placement) -> bool {
         matches!(self, Self::Shown(then) if then == seen)
     }
 }
 
 impl Game {
-    /// A person has put the record right.
+    /// A person has put the record right. Notes what the board shows against it.
     pub(super) fn overrule(&mut self, ctx: &Ctx<'_>) {
         self.overruled = if self.gap {
             Some(Overruled::Next)
@@ -33,7 +34,7 @@ impl Game {
         is_before.then(|| Overruled::Shown(seen.clone()))
     }
 
-    /// True while the board is not heard. Nobody can have pressed for what it shows.
+    /// True while the watcher does not listen to the board. No press can belong to what it shows.
     pub(in crate::watcher) fn is_overruled(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if self.overruled == Some(Overruled::Next) {
             self.overruled = self.contradicting(ctx);
@@ -45,7 +46,7 @@ impl Game {
         let seen = sensed.placement();
         let stands = then == seen;
         if !stands && (self.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
-            // What was entered may be put up half-move by half-move.
+            // The players may make the entered half-moves on the board one by one.
             let goes_on = self.earlier(then) < self.earlier(seen);
             self.overruled = self.contradicting(ctx).filter(|_| goes_on);
             return self.overruled.is_some();

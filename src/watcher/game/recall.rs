@@ -1,5 +1,5 @@
-//! After a gap that leaves half-moves open the board is asked for its log, and what it tells goes into the
-//! record: what was said meanwhile for want of better is corrected.
+//! After a gap that leaves half-moves ambiguous, the watcher asks the board for its log, and takes the
+//! half-moves from there into the record. If it has reported others meanwhile, it corrects them.
 
 use super::Game;
 use crate::{
@@ -13,42 +13,43 @@ use crate::{
     },
 };
 
-/// A log takes 8.3 s on a slow line, and the request may have to wait for the greeting.
+/// How long the watcher waits for a log. A log takes 8.3 s on a slow line, and the request may have to wait
+/// for the greeting.
 const LOG_MS: u64 = 15_000;
-/// A board that tells its log says nothing else. One that speaks this long after the request is not about to.
+/// A board that sends its log sends nothing else meanwhile. If a board sends something else this long after
+/// the request, its log does not come.
 const SILENT_MS: u64 = 2500;
 
-/// What is needed to ask a board for what was missed.
+/// What the watcher needs to ask a board for its log and to use it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct Recall {
-    /// The record when it was last known to be whole.
+    /// The record when the watcher last knew it to be complete.
     pub(in crate::watcher) whole: Option<WholeRecord>,
     log: Log,
-    /// Half-moves are open, and wait for the log.
+    /// Some half-moves are ambiguous, and wait for the log.
     open: bool,
-    /// The board stands as it did before a gap, and the clock has not told yet whether the pieces have moved and
-    /// come back.
+    /// The board stands as before a gap, and the clock has not shown yet whether pieces moved and came back.
     unproven: bool,
 }
 
-/// How far the board's log is.
+/// The state of the request for the board's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Log {
-    /// Nobody has missed anything since the last gap.
+    /// Nothing was missed since the last gap.
     #[default]
     Unneeded,
-    /// The board is to be asked for it.
+    /// The log is needed, and not requested yet.
     Wanted,
-    /// The board was asked for it at this time, and may have said something else since.
+    /// The log was requested at this time. `speaks` tells whether the board has sent something else since.
     Asked { at: Millis, speaks: bool },
-    /// The board told it after this gap, or was not asked because it has none.
+    /// The board sent its log after this gap, or has no log.
     Over,
-    /// This board does not tell its log.
+    /// This board did not answer a request for its log.
     Mute,
 }
 
 impl Log {
-    /// It may still come.
+    /// True while the log may still come.
     fn is_awaited(self) -> bool {
         matches!(self, Self::Wanted | Self::Asked { .. })
     }
@@ -57,16 +58,17 @@ impl Log {
 /// A record without a gap.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct WholeRecord {
-    /// Its half-moves.
+    /// Number of its half-moves.
     pub(in crate::watcher) plies: usize,
-    /// What stood on the board then.
+    /// The readings of the board at that time.
     pub(in crate::watcher) squares: Squares,
-    /// The last presses before, where they were heard.
+    /// The last presses before that time, where they were heard.
     pub(in crate::watcher) pressed: Option<Presses>,
 }
 
 impl Recall {
-    /// Whether the board is to be asked for its log now. Only a board of DGT's has one.
+    /// Returns true if the board is to be asked for its log now, and notes that it is asked. Only DGT's
+    /// boards have a log.
     pub(in crate::watcher) fn take_wanted(&mut self, now: Millis, has_log: bool) -> bool {
         if self.log != Log::Wanted {
             return false;
@@ -82,7 +84,7 @@ impl Recall {
         has_log
     }
 
-    /// The board said something that is not its log.
+    /// The board sent something that is not its log.
     pub(in crate::watcher) fn spoken(&mut self, now: Millis) {
         if let Log::Asked { at, speaks } = &mut self.log {
             *speaks |= now.since(*at) >= SILENT_MS;
@@ -91,7 +93,7 @@ impl Recall {
 }
 
 impl Game {
-    /// The record is whole as far as is known, and what stands on the board goes with it.
+    /// Keeps the record and the readings `raw` that go with it, if nothing is known to be missing.
     pub(in crate::watcher) fn note_whole(&mut self, raw: &Squares, pressed: Option<Presses>) {
         if !self.gap && self.unbridged.is_none() && !self.recall.log.is_awaited() && !self.recall.unproven {
             self.recall.whole = Some(WholeRecord {
@@ -102,7 +104,7 @@ impl Game {
         }
     }
 
-    /// The board, which shows `raw` now, tells its log.
+    /// Takes the log of the board, which shows `raw` now.
     pub(in crate::watcher) fn log_told(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -110,7 +112,7 @@ impl Game {
         orientation: Orientation,
         raw: Option<Squares>,
     ) {
-        // Somebody else may ask for it too.
+        // Another program on the line may have asked for it.
         if !matches!(self.recall.log, Log::Asked { .. }) {
             return;
         }
@@ -129,7 +131,7 @@ impl Game {
         }
     }
 
-    /// A gap: nothing was asked for yet.
+    /// After a new gap nothing is requested yet.
     pub(super) fn recall_anew(&mut self) {
         if self.recall.log != Log::Mute {
             self.recall.log = Log::Unneeded;
@@ -137,12 +139,12 @@ impl Game {
         self.recall.open = false;
     }
 
-    /// After a gap the board stands as it did before. The clock will tell whether that is all.
+    /// After a gap the board stands as before. The clock will show whether pieces moved and came back.
     pub(in crate::watcher) fn stands_as_before(&mut self) {
         self.recall.unproven = self.clock_used;
     }
 
-    /// Asks for the log where the clock has been pressed although the board stands as it did before a gap: pieces may
+    /// Asks for the log where the clock was pressed although the board stands as before a gap: pieces may
     /// have moved and come back.
     pub(in crate::watcher) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
         if !self.recall.unproven {
@@ -161,8 +163,8 @@ impl Game {
         }
     }
 
-    /// The board is to be asked for what was missed, unless it was. Where half-moves are `open` they wait for it;
-    /// else they are said, and corrected where it says otherwise.
+    /// Asks the board for its log, unless that was done. Half-moves that are ambiguous (`open`) wait for the
+    /// log. Others are reported at once, and corrected if the log contradicts them.
     pub(super) fn want_log(&mut self, open: bool) {
         let recall = &mut self.recall;
         recall.open |= open;
@@ -171,7 +173,7 @@ impl Game {
         }
     }
 
-    /// What was found by search waits while the log may be on its way.
+    /// True while half-moves that a search found wait for the log.
     pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
         let recall = &self.recall;
         if !recall.open {
@@ -184,12 +186,12 @@ impl Game {
         }
     }
 
-    /// The log may still come.
+    /// True while the log may still come.
     pub(super) fn recalls(&self) -> bool {
         self.recall.log.is_awaited()
     }
 
-    /// Does not wait for ever.
+    /// Stops waiting for a log that does not come.
     pub(in crate::watcher) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
         if let Log::Asked { at, .. } = self.recall.log
             && ctx.passed(at, LOG_MS)
@@ -209,7 +211,7 @@ impl Game {
         self.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
     }
 
-    /// The half-moves that the log tells, if they lead to what stands there.
+    /// The half-moves of the log, if they lead to the position on the board.
     fn unseen(
         &self,
         ctx: &Ctx<'_>,
@@ -226,7 +228,7 @@ impl Game {
         onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
     }
 
-    /// The half-moves after the first `whole` of the record were those of `path`.
+    /// Replaces the half-moves after the first `whole` of the record by those of `path`.
     fn recall_moves(&mut self, ctx: &mut Ctx<'_>, whole: usize, path: &[Unseen]) {
         self.unbridged = None;
         let said = &self.record[whole..];
@@ -236,7 +238,7 @@ impl Game {
             .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
             .count();
         if right == path.len() {
-            // What was said is right, and the board may have gone on.
+            // The record is right, and play may have gone on.
             self.doubt.gap = None;
             return;
         }

@@ -1,4 +1,4 @@
-//! When a half-move is sure enough to be said, and when what was said must be taken back.
+//! When a half-move is sure enough to be reported, and when a report must be taken back.
 
 use shakmaty::{Bitboard, Color};
 
@@ -11,52 +11,54 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// How much worse every other explanation must be, `ms` after the half-move: what has not been
-/// contradicted for a while is believed on less.
+/// By how much every other hypothesis must be worse, `ms` after the half-move, in nats. The longer nothing
+/// contradicts a half-move, the smaller the margin may be.
 fn margin(ms: u64) -> f32 {
     match ms {
         0..1200 => 1.4,
         1200..2000 => 0.7,
         2000..2500 => 0.3,
-        // Two explanations as good as each other: the first is as likely.
+        // Of two hypotheses that are equally likely, the first is taken.
         _ => -0.01,
     }
 }
 
-/// What is due is looked at within this time.
+/// The watcher looks at what is due within this time.
 const REVIEW_MS: u64 = 100;
-/// A piece that slid on would have been read further on by then: a scan, and the line.
+/// If a piece slid on, the board has read it further on after this time: one scan, and the line.
 const SLIDE_MS: u64 = 300;
-/// After a press for a half-move that has been answered.
+/// How long a half-move waits after its press, where a reply was read before that press.
 const AFTER_REPLIED_MS: u64 = 500;
-/// After a press, how long late updates are waited for when the half-move's own squares are not yet as they should be.
+/// How long after a press the watcher waits for late updates where the half-move's own squares are not yet as
+/// they should be.
 const AFTER_PRESS_UNTIDY_MS: u64 = 1500;
-/// After so long the board is asked what stands on it, where the piece has not been seen where it went.
+/// If the piece is not read where it went, the watcher asks the board for a dump after this time.
 const ASK_MS: u64 = 500;
-/// How long a half-move waits whose piece has not been seen where it went.
+/// If the piece is not read where it went, the half-move waits for this long.
 const UNSEEN_MS: u64 = 15_000;
-/// After a reply without a press.
+/// How long a half-move without a press waits after a reply to it.
 const AFTER_REPLY_MS: u64 = 1200;
-/// Without a clock, how long the board must be still.
+/// Without a clock, the board must be at rest for this long.
 const STILL_MS: u64 = 6000;
-/// With a stopped clock.
+/// The same with a stopped clock.
 const STOPPED_MS: u64 = 3000;
-/// What a ruling prescribes must have stood for this long.
+/// The position that a ruling prescribes must have stood for this long.
 const RULED_MS: u64 = 400;
-/// After a half-move that ends the game by itself.
+/// How long a half-move without a press waits that ends the game by mate or stalemate.
 const AFTER_MATE_MS: u64 = 1500;
-/// How much better another line must be, and for how long, before what was said is taken back.
+/// Another hypothesis must be better than the record by this many nats, for this long, before the watcher
+/// corrects the record.
 const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
-/// A likelier line than the record's is believed after so long, however little likelier it is.
+/// After this long, the watcher corrects the record even if the other hypothesis is only a little better.
 const LEFT_MS: u64 = 10_000;
-/// For so many half-moves it stays open where a piece went that was not read there.
+/// For this many half-moves it stays open where a piece went that was not read there.
 const GUESSED: usize = 24;
-/// Half-moves of the record that stay open to correction.
+/// Number of half-moves of the record that stay open to correction.
 pub(in crate::watcher) const REVISABLE: usize = 3;
 
 impl Game {
-    /// Says every half-move that is sure enough.
+    /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx);
         while self.is_watched() {
@@ -91,7 +93,7 @@ impl Game {
         }
     }
 
-    /// How many half-moves of the record the best line keeps.
+    /// Number of half-moves of the record that the best hypothesis contains.
     fn kept(&self) -> usize {
         let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
         let both = plies.len().min(said.len());
@@ -105,8 +107,8 @@ impl Game {
         unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
     }
 
-    /// The first half-move of the lines whose piece was not read where it went while other explanations have another one:
-    /// what is read later tells which of them it was.
+    /// The first half-move whose piece was not read where it went, and on which the hypotheses disagree.
+    /// Later readings will decide between them.
     fn guessed(&self, sensed: &Sensed) -> usize {
         let plies = &self.lines.best().plies;
         let said = plies.len().min(self.announced());
@@ -116,7 +118,7 @@ impl Game {
             .skip(plies.len() - said);
         let gone = |ply: &Ply| {
             let to = ply.kind.from_to().map(|(_, to)| to);
-            // In a hand, or it slid on.
+            // A hand holds the piece, or it slid on.
             to.is_some_and(|to| sensed.at(to).is_empty() && !self.lines.best().placement().at(to).is_empty())
         };
         let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.lines.share(*k);
@@ -124,7 +126,7 @@ impl Game {
         open.last().unwrap_or(usize::MAX)
     }
 
-    /// What completes the half-move `ply`, number `k` of the best line, if something does by now.
+    /// What completes the half-move `ply`, number `k` of the best hypothesis, if something does by now.
     fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
@@ -144,19 +146,19 @@ impl Game {
                 let waits = self.awaits_log(ctx) || self.lost_track();
                 return (!waits).then_some(CompletedBy::Recovered);
             }
-            // An accusation is more than a half-move: see `judge`.
+            // An illegal act is an accusation: `judge` decides on it.
             PlyKind::Suspect(_) => return None,
             PlyKind::Illegal(_) => None,
             PlyKind::Legal(_) => ply.pressed,
         };
         if let Some(pressed) = by {
-            // A reply shows that the updates are through.
-            // What stood wrong before is no part of this half-move, but for a rook that has not castled with its king.
+            // A reply shows that all updates have arrived. A square that was wrong before is no part of this
+            // half-move, except the rook's squares of a castling.
             let castled = ply.kind.legal().filter(|mv| mv.is_castle());
             let own = castled.map_or(Bitboard::EMPTY, Candidate::touched);
             let fresh = |s| ctx.sensed.since(s) >= ply.began || own.contains(s);
             let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
-                // What lies about may be an offence: that is judged first.
+                // Pieces that stand wrong may be an offence, so `judge` decides first.
                 let judged = judged_after(ctx) + REVIEW_MS;
                 ctx.passed(pressed.max(ply.at), judged.max(AFTER_PRESS_UNTIDY_MS))
             } else if reply.is_some_and(|reply| reply.at < pressed) {
@@ -191,7 +193,7 @@ impl Game {
             return None;
         }
         if let Some(stopped) = ctx.clock.stopped_at {
-            // Where something is open an arbiter is at work.
+            // While an irregularity is open, an arbiter is at work on the board.
             let at_work = self.open_at_board().next().is_some();
             let settled = !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
             return settled.then_some(CompletedBy::Stillness);
@@ -199,8 +201,8 @@ impl Game {
         ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
     }
 
-    /// False while the piece of half-move `k` has not been seen where it went: an update may be
-    /// lost, and the next dump or what is played next tells where it stands.
+    /// False while the piece of half-move `k` is not read where it went. An update may be lost; the next dump
+    /// or the next half-moves show where the piece stands.
     fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.lines.best();
         let before = match k.checked_sub(1) {
@@ -209,7 +211,7 @@ impl Game {
         };
         let after = best.plies[k].stand.placement();
         let unseen = before.placement().differing(after).into_iter().any(|square| {
-            // What vanished after the press was lifted by the opponent.
+            // The opponent lifted a piece that vanished after the press.
             !after.at(square).is_empty()
                 && best.placement().at(square) == after.at(square)
                 && !best.expects(square).is_empty()
@@ -226,7 +228,7 @@ impl Game {
             || ctx.passed(pressed, UNSEEN_MS)
     }
 
-    /// Says one half-move and what follows from it.
+    /// Reports one half-move and what follows from it.
     pub(in crate::watcher) fn say(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
@@ -237,7 +239,7 @@ impl Game {
         self.announce(ctx, ply, completed_by);
         self.promotion_taken_for_granted(ctx, ply);
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
-            // What was done about an irregularity is past doubt.
+            // What players and arbiter did about an irregularity is beyond doubt.
             self.lines.advance(self.announced());
             self.base = self.plies();
         }
@@ -255,13 +257,13 @@ impl Game {
         self.played_on(ctx);
     }
 
-    /// The opponent has answered an illegal half-move: it enters the record.
+    /// Enters an illegal half-move into the record, because the opponent has replied to it.
     pub(super) fn say_illegal(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
         self.say(ctx, ply, CompletedBy::Reply);
     }
 
-    /// Play goes on from before an irregularity: it was put right without the board having stood
-    /// as it was for long.
+    /// Ends irregularities that the players put right and then played on so fast that the board did not show
+    /// the target for long.
     fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
         let next = self.plies() + 1;
         while let Some(i) = self.open.iter().position(|o| {
@@ -277,7 +279,7 @@ impl Game {
         }) {
             let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
             if self.open[i].kind == IrregularityKind::PressWithoutMove && answered {
-                // He had moved before he pressed, and it was not read.
+                // The player had moved before the press, and the board had not read it. There was no offence.
                 let open = self.open[i].clone();
                 self.open[i].counted = false;
                 self.uncount(ctx, &open);
@@ -286,7 +288,8 @@ impl Game {
         }
     }
 
-    /// A pawn that seemed not to be replaced was replaced by a piece that is not read: there was no offence.
+    /// Withdraws a report that a pawn was not replaced: the player replaced it by a piece that the board does
+    /// not read.
     fn replaced_unread(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let next = self.plies() + 1;
         let replaced = |open: &Open| {
@@ -300,7 +303,7 @@ impl Game {
         }
     }
 
-    /// The opponent has replied to an illegal move: where the law says so, it stands.
+    /// Lets an illegal move stand after the opponent's reply, where the Laws say so.
     fn stands_by_reply(&mut self, ctx: &mut Ctx<'_>) {
         let ply = self.plies();
         if let Some(i) = self.open.iter().position(|o| o.ply == ply && o.may_stand) {
@@ -308,12 +311,12 @@ impl Game {
         }
     }
 
-    /// A notice for the operator.
+    /// Gives a notice.
     pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
         self.emit(ctx, None, crate::event::Body::notice(code, message));
     }
 
-    /// Takes back what was said when another line is clearly better for a while.
+    /// Corrects the record when another hypothesis has been clearly better for a while.
     fn correct(&mut self, ctx: &mut Ctx<'_>) {
         let k = self.announced();
         let said = &self.record[self.base..];
@@ -330,7 +333,7 @@ impl Game {
             self.left_since = None;
             return;
         }
-        // What was whole before a gap the board's log will tell.
+        // The board's log will tell what was played after the last complete record.
         let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
         if self.recalls() && self.base + self.kept() < whole {
             return;
@@ -355,7 +358,7 @@ impl Game {
         }
     }
 
-    /// What was said of half-moves after the first `ply` was said of a game that was not played.
+    /// Withdraws what was reported of half-moves after the first `ply`: they were not played.
     fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
         let told = |open: &Open| open.ply > ply + 1 && open.target.is_some() && !open.by_hand;
         while let Some(i) = self.open.iter().position(told) {
@@ -363,8 +366,8 @@ impl Game {
         }
     }
 
-    /// Nothing more will come, or the game is over: what the best line says and the board shows is
-    /// taken as played.
+    /// Enters the rest of the best hypothesis into the record, as far as the board shows it: nothing more
+    /// will come, or the game is over.
     pub(in crate::watcher) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
         self.settle(ctx);
         while self.is_watched() && self.on_record() {
@@ -387,7 +390,7 @@ impl Game {
         }
     }
 
-    /// True when the record's half-moves are those of the best line.
+    /// True when the best hypothesis contains the record.
     pub(in crate::watcher) fn on_record(&self) -> bool {
         self.kept() == self.announced()
     }

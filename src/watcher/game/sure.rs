@@ -1,5 +1,5 @@
-//! How sure an accusation is said to be: `certain` is said where at most one in a thousand is false
-//! (`examples/fit` counts it), and where anything else is amiss that is not so.
+//! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
+//! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
 use shakmaty::Bitboard;
 
@@ -11,10 +11,10 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// For so many half-moves after a correction the record may be wrong otherwise, too.
+/// For this many half-moves after a correction, other parts of the record may be wrong, too.
 const SHAKY: usize = 24;
 
-/// The kinds that follow from what the record says of the position.
+/// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
     matches!(
         kind,
@@ -25,7 +25,7 @@ fn follows_from_the_record(kind: IrregularityKind) -> bool {
     )
 }
 
-/// The kinds that follow from when something happened, and not only from what stands on the board.
+/// True for kinds that depend on when something happened, and not only on what stands on the board.
 fn rests_on_times(kind: IrregularityKind) -> bool {
     matches!(
         kind,
@@ -37,16 +37,17 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
 }
 
 impl Game {
-    /// How sure `finding` is, by what else is amiss.
+    /// The certainty of `finding`, given what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
         let by_record = finding.reported.is_none() && follows_from_the_record(finding.kind);
-        // Something may be missing, and nobody is accused because of that.
+        // Nobody is accused where readings may be missing.
         let unknown =
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
         if finding.reported.is_none() && unknown {
             return Certainty::Suspected;
         }
-        // Whether somebody stopped the clock in time to have seen what the board may not show is not measured either.
+        // In a lump nobody measured either whether somebody stopped the clock soon enough to have seen what
+        // the board did not show.
         let unmeasured = ctx.lumped.is_some_and(|lumped| finding.at <= lumped) && self.is_board_faulty();
         if by_record && (unmeasured || self.is_shaky(ctx, finding) || self.puts_back(ctx, finding)) {
             return Certainty::Suspected;
@@ -59,8 +60,8 @@ impl Game {
         }
     }
 
-    /// The opponent's piece was moved back to where it came from: it had rather been displaced, and the record has that as a
-    /// half-move. Who stops the clock because of it has seen it.
+    /// True when a player moved the opponent's piece back to where it came from, and nobody stopped the clock
+    /// because of it. The piece had rather been displaced, and the record has that as a half-move.
     fn puts_back(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         if ctx.clock.stopped_at.is_some_and(|at| at >= finding.at) {
             return false;
@@ -71,9 +72,9 @@ impl Game {
         finding.reason == Some(Reason::OpponentsPieceMoved) && back.is_some() && finding.act == back
     }
 
-    /// What follows from the record proves nothing where that is in doubt, and was played on all the same; where it was corrected
-    /// lately, half-moves were not pressed for either, and nobody stops the clock because of it; and, once it was corrected, where
-    /// the board does not read all.
+    /// True when the record is too doubtful to prove anything. Either it is in doubt now; or it was corrected
+    /// lately, some half-moves came without a press, and nobody stopped the clock because of it; or it was
+    /// corrected, and the board does not read all pieces.
     fn is_shaky(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
@@ -87,14 +88,16 @@ impl Game {
         })
     }
 
-    /// Something in this game had to be told otherwise, or could not be told for certain: the record may be wrong again.
+    /// True when the watcher corrected something in this game, or was not certain of it: the record may be
+    /// wrong again.
     fn was_mistaken(&self) -> bool {
         let mut said = self.open.iter().chain(&self.closed);
         self.doubt.shaken
             || said.any(|open| !open.is_dismissed() && open.matter.said.certainty != Certainty::Certain)
     }
 
-    /// It is decided within a lump and was pressed for before that, and nothing in the lump tells by then that time has passed.
+    /// True when the press came before the lump, the decision falls within the lump, and nothing in the lump
+    /// shows that time has passed between them.
     fn is_hasty(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         use IrregularityKind::{BothFlags, FlagFall};
         let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -103,9 +106,9 @@ impl Game {
         before && ctx.sensed.slack() == 0 && !flag && !stopped && self.ticks < TICKS
     }
 
-    /// What was done within a half-move that began in a lump: when each of it happened nobody measured, and it is a matter of a
-    /// quarter of a second whose hand it was, and of less than one whether a lever sprang back. The same holds of a piece that came
-    /// to where it may not go after the press.
+    /// True when the finding depends on times within a half-move that began in a lump, which nobody measured.
+    /// A quarter of a second decides whose hand it was, and less than a second whether a lever sprang back.
+    /// The same holds for a piece that came after the press to a square where it may not go.
     fn is_unmeasured(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let late = |s| ctx.sensed.since(s) > finding.at;
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
@@ -114,11 +117,12 @@ impl Game {
         (rests_on_times(finding.kind) || late) && ctx.lumped.is_some_and(|lumped| began <= lumped)
     }
 
-    /// Pieces or squares are not read, or the board shows something else besides that is not as the record has it.
+    /// True when the board does not read some pieces or squares, or shows other differences from the record.
     fn is_untidy(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let best = self.lines.best();
         let unread = self.noticed | ctx.sensed.dead() | best.faults().hidden | best.faults().silent;
-        // Where no explanation has the act, its own squares differ. Of pieces that fell together one is found first.
+        // Where no hypothesis contains the act, its own squares differ, and do not count. Where several
+        // pieces fell, the watcher finds one of them first, so no difference counts.
         let explained = best.plies.first().is_some_and(|ply| ply.kind.legal().is_none());
         let own = match finding.kind {
             IrregularityKind::PiecesDisplaced => Bitboard::FULL,

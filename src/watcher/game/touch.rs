@@ -1,5 +1,5 @@
-//! Suspicions that only a person can confirm: a piece touched and another moved (4.3), king and
-//! rook in the air together (7.5.4).
+//! Suspicions that only a person can confirm: a player touched one piece and moved another (4.3), or held
+//! king and rook in the air at once (7.5.4).
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Move, Square};
@@ -16,16 +16,16 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// A piece must have been off its square for this long to have been taken in hand.
+/// If a piece was off its square for this long, a hand has held it.
 const IN_HAND_MS: u64 = 2000;
-/// Where nobody measured that, it was so for half as long at the least.
+/// Where nobody measured that time, at least half of it must be proven.
 const PROVEN_MS: u64 = IN_HAND_MS / 2;
 /// King and rook must both have been in the air for this long.
 const TOGETHER_MS: u64 = 150;
 
-/// A change that lies apart from the one before it came at least so long after it (protocol 3.5).
+/// A change that lies apart from the one before it came at least this long after it (protocol 3.5).
 const APART_MS: u64 = 250;
-/// A castling hand may be this much ahead of the opponent's press.
+/// A player may lift the king this long before the opponent's press.
 const EARLY_MS: u64 = 500;
 
 /// A piece was lifted and put back.
@@ -37,28 +37,28 @@ pub(super) struct Touch {
     pub(super) back: Millis,
 }
 
-/// When a square changed, as far as that is known.
+/// The time of a change of a square, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::watcher) struct ReadAt {
-    /// As far as that can be told.
+    /// The best estimate of the time.
     pub(in crate::watcher) now: Millis,
-    /// For certain; none where `now` was measured.
+    /// The bounds within which the change certainly happened; none where `now` was measured.
     pub(in crate::watcher) within: Option<(Millis, Millis)>,
-    /// It lies apart from the change before.
+    /// The change lies apart from the one before it.
     pub(in crate::watcher) apart: bool,
 }
 
-/// How long it took at the least.
+/// The least time that has certainly passed.
 #[derive(Clone, Copy, Debug, Default)]
 struct ProvenTime {
     /// From the first change to the last (milliseconds).
     took: u64,
-    /// The last change had come by then.
+    /// The last change had happened by then.
     last: Millis,
 }
 
 impl ProvenTime {
-    /// A square changed.
+    /// Takes the next change.
     fn passes(&mut self, at: &ReadAt) {
         let (from, to) = at.within.unwrap_or((at.now, at.now));
         let least = if at.apart { APART_MS } else { 0 };
@@ -74,23 +74,24 @@ struct CastlingStep {
     code: Code,
     at: Millis,
     arrived: bool,
-    /// How long it had taken by then at the least; none of what was heard before a restart.
+    /// The least time from the first change to this step; none for a step from before a restart.
     proven: Option<u64>,
 }
 
-/// Lifts that have not ended, and what is needed of castling.
+/// What hands did with pieces: lifts, touches, and the steps of kings and rooks.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct Hands {
-    /// With how long it had taken by then; none of what was heard before a restart.
+    /// Pieces that are off their squares. The last item is the least time from the first change to the lift;
+    /// none for a lift from before a restart.
     lifted: Vec<(Square, Code, Millis, Option<u64>)>,
     touches: Vec<Touch>,
     steps: Vec<CastlingStep>,
     proven: ProvenTime,
-    /// The board tells which changes lie apart: what it does not tell is not guessed.
+    /// The board tells which changes lie apart. Then only proven times count.
     tells_apart: bool,
 }
 
-/// The same as a snapshot keeps it.
+/// The `Hands` of a snapshot.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(in crate::watcher) struct SavedHands {
     lifted: Vec<(KeptSquare, Code, Millis)>,
@@ -193,7 +194,8 @@ impl Hands {
         }
     }
 
-    /// An illegal move was put right: what was lifted for it was told with it (4.3 applies to the move that replaces it, 7.5.1).
+    /// Forgets touches after an illegal move was put right: its report covers them (4.3 applies to the move
+    /// that replaces it, 7.5.1).
     pub(super) fn forget_touches(&mut self) {
         self.touches.clear();
     }
@@ -229,11 +231,11 @@ impl Hands {
 }
 
 impl Game {
-    /// A half-move was completed: is there something to suspect in how it was made?
+    /// Looks for a suspicion in how the completed half-move `ply` was made.
     pub(super) fn suspect(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let n = self.plies();
         let since = n.checked_sub(2).map_or(Millis(0), |i| self.record[i].at);
-        // A hand may lift before the opponent has pressed.
+        // A hand may lift a piece before the opponent has pressed.
         let early = Millis(since.0.saturating_sub(EARLY_MS));
         let mover = self.mover(n);
         let Some(mv) = ply.kind.legal() else { return };
@@ -263,7 +265,7 @@ impl Game {
         }
     }
 
-    /// The touched piece had legal moves and is not the one that moved.
+    /// True if the touched piece had a legal move and another piece moved.
     fn could_have_moved(&self, touch: &Touch, mv: Move) -> bool {
         let before = self.stand_at(self.plies() - 1);
         mv.from() != Some(touch.square)
@@ -298,10 +300,11 @@ impl Game {
 mod tests {
     use super::*;
 
-    /// Kings and rooks, White's.
+    /// White's king and rook.
     const PIECES: [Code; 2] = [Code(5), Code(2)];
 
-    /// What was read of a castling on the king's side, in one visit or in two: how long both were in the air for certain.
+    /// How long king and rook were certainly in the air together in a castling with these readings. On a
+    /// shared line, the master visits the board once in `visits` milliseconds.
     fn together(read: [(u64, bool); 4], visits: Option<u64>) -> u64 {
         let mut hands = Hands::default();
         let squares = [Square::E1, Square::H1, Square::G1, Square::F1];
@@ -320,11 +323,15 @@ mod tests {
     }
 
     #[test]
-    fn king_and_rook_were_in_the_air_together_for_as_long_as_is_proven() {
+    fn only_proven_time_counts_for_king_and_rook_in_the_air_together() {
         let at = |ms: [u64; 4]| ms.map(|ms| (ms, false));
         assert_eq!(together(at([5000, 5200, 5700, 5800]), None), 500);
         let visits = Some(2000);
-        assert_eq!(together(at([5000, 5200, 5700, 5800]), visits), 500, "a guess");
+        assert_eq!(
+            together(at([5000, 5200, 5700, 5800]), visits),
+            500,
+            "without marks of what lies apart, the estimate counts"
+        );
         let known = |ms: [u64; 4], apart| {
             let mut read = at(ms);
             (read[0].1, read[2].1) = (true, apart);
@@ -338,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_was_in_a_hand_where_that_is_measured_or_a_visit_has_seen_it() {
+    fn a_piece_was_in_a_hand_if_its_time_was_measured_or_proven_by_a_visit() {
         let touched = |off: u64, on: u64, visits: Option<u64>| {
             let mut hands = Hands::default();
             let read = |at: u64| ReadAt {
@@ -354,7 +361,10 @@ mod tests {
             touched == 1
         };
         assert!(touched(5000, 7100, None) && !touched(5000, 6900, None));
-        assert!(!touched(5000, 7100, Some(2000)), "it may have been a blink");
+        assert!(
+            !touched(5000, 7100, Some(2000)),
+            "the piece may have been gone for an instant only"
+        );
         assert!(touched(5000, 8100, Some(2000)));
     }
 }

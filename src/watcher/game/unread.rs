@@ -1,4 +1,5 @@
-//! Pieces without a working chip and squares that read nothing: what is known of them, and what is said of them.
+//! Pieces without a working chip and squares that read nothing: what the watcher knows of them, and the
+//! notices of them.
 
 use shakmaty::{Bitboard, Move, Role, Square};
 
@@ -9,40 +10,42 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// So often a piece must have vanished on a square and come out of it before the square is known to read nothing.
+/// A square is known to read nothing once this many pieces have vanished on it and were read again elsewhere.
 const PROVED: u8 = 2;
 
-/// A piece that has been gone for so long before its half-move was in no hand.
+/// No hand held a piece that was gone for this long before its half-move.
 const GONE_MS: u64 = 3000;
-/// A piece that was taken so long after it was pressed for would have been read before.
+/// A piece that was captured this long after the press for its half-move should have been read before.
 const TAKEN_LATE_MS: u64 = 1000;
-/// For so many half-moves it is remembered that a piece was not read where it went.
+/// For this many half-moves the watcher remembers that a piece was not read where it went.
 const HELD: usize = 40;
 
-/// What is known of the hardware, for one game.
+/// The sensor faults that are known in one game.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct Unread {
-    /// Squares on which a piece was not read that was read elsewhere, and how often.
+    /// Squares on which a piece was not read that was read elsewhere, with the number of times.
     pub(in crate::watcher) silent: Vec<(Square, u8)>,
-    /// Half-moves of the record that have been looked at.
+    /// Number of half-moves of the record that were searched for such squares.
     pub(in crate::watcher) looked: usize,
-    /// Pieces of which was said that they are not read, with how many like them were read then.
+    /// Kinds of pieces for which the watcher gave notice, with the number of pieces of that kind that were
+    /// read then.
     pub(in crate::watcher) pieces: Vec<(Code, usize)>,
     /// Squares that read nothing, whatever stands there.
     pub(in crate::watcher) squares: Bitboard,
-    /// Squares that read nothing for a while and then the piece that had stood there all the time.
+    /// Squares that read nothing for a while, and then read the piece that had stood there all the time.
     pub(in crate::watcher) healed: Bitboard,
 }
 
 impl Unread {
-    /// True when nothing is known to be wrong.
+    /// True when no fault is known.
     pub(in crate::watcher) fn is_empty(&self) -> bool {
         self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
     }
 }
 
 impl Game {
-    /// `squares` changed, which the lines do not know yet: was a piece read again that had not been for a while?
+    /// Notes which of `squares`, which have just changed, read a piece again that they had not read for a
+    /// while. The hypotheses do not know the change yet.
     pub(in crate::watcher) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
         let best = self.lines.best();
         let hidden = squares & best.faults().hidden;
@@ -50,7 +53,8 @@ impl Game {
         self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
     }
 
-    /// Squares that read nothing, whatever stands there, and such of which was said that nothing is read where a piece should stand.
+    /// Squares that read nothing, whatever stands there, and squares for which a notice said that a piece
+    /// should stand there.
     pub(in crate::watcher) fn squares_not_read(&self, sensed: &Sensed) -> Bitboard {
         let stand = self.stand().placement();
         let named = |code: Code| self.unread.pieces.iter().any(|(known, _)| *known == code);
@@ -59,7 +63,7 @@ impl Game {
         self.unread.squares | empty.collect::<Bitboard>()
     }
 
-    /// What was not read before a restart is not read after it.
+    /// Hides the pieces that were hidden before a restart.
     pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
         let hidden = std::mem::take(&mut self.hidden_before);
         if hidden.any() {
@@ -67,7 +71,8 @@ impl Game {
         }
     }
 
-    /// Pieces that are missing from the array that the game begins from are not read: nobody holds one in a hand then.
+    /// Hides the pieces that are missing as the game begins, and gives notice of them. Nobody holds a piece
+    /// in a hand at that moment.
     pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
         let expected = self.lines.best().placement().occupied() & self.start.placement().occupied();
         let missing = self.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
@@ -80,7 +85,7 @@ impl Game {
         }
     }
 
-    /// True when `seen` shows `placement`, but for pieces and squares that are known not to be read.
+    /// True when `seen` shows `placement`, except for pieces and squares that are known not to be read.
     pub(super) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
         let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
         let unread = |s: Square| {
@@ -91,7 +96,7 @@ impl Game {
         placement.differing(seen).into_iter().all(unread)
     }
 
-    /// Says once that the piece on `square` is not read.
+    /// Gives notice, once, that the piece on `square` is not read.
     fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
         let code = self.lines.best().placement().at(square);
         self.name_unread(ctx, square, code);
@@ -114,7 +119,8 @@ impl Game {
         self.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
 
-    /// The first `n` half-moves of the lines are settled: which of their pieces were read where they went?
+    /// Notes in the record which pieces of the first `n` half-moves of the hypotheses were read where they
+    /// went.
     pub(super) fn note_landings(&mut self, n: usize) {
         let settled = self.record[self.base..]
             .iter_mut()
@@ -124,7 +130,8 @@ impl Game {
         }
     }
 
-    /// True when a piece was taken where it had stood for long without being read: it may stand elsewhere.
+    /// True when a piece was captured on a square where it had stood for long without being read. It may
+    /// stand elsewhere.
     fn taken_unread(&self) -> bool {
         let held = self.plies().saturating_sub(HELD);
         let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
@@ -137,7 +144,7 @@ impl Game {
         unlanded.any(|i| taken_late(&i))
     }
 
-    /// Squares whose piece is not read, and may stand elsewhere as well: nothing told where it went.
+    /// Squares whose piece is not read and may stand elsewhere, because no reading showed where it went.
     pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
         let stand = self.stand().placement();
         let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
@@ -150,7 +157,8 @@ impl Game {
             .collect()
     }
 
-    /// A half-move is said whose piece had not been read for a while before, and is not read where it went.
+    /// Gives notice of the piece of `ply` if it had not been read for a while before the half-move, and is
+    /// not read where it went.
     pub(super) fn unread_before(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
         let from = ply.kind.legal().and_then(Move::from).filter(|_| !ply.landed);
         let Some(from) = from else { return };
@@ -161,13 +169,13 @@ impl Game {
         }
     }
 
-    /// Looks what the last half-moves told of pieces that are not read and of squares that read nothing.
+    /// Looks what the last half-moves show of pieces that are not read and of squares that read nothing.
     pub(in crate::watcher) fn look_for_unread(&mut self, ctx: &mut Ctx<'_>) {
         if ctx.sensed.is_felt() {
             return;
         }
         self.unread.squares &= !ctx.sensed.placement().occupied();
-        // As a rule all were read where they went.
+        // In most games all pieces were read where they went.
         let lately = &self.record[self.record.len().saturating_sub(HELD)..];
         let landed = lately.iter().all(|made| made.landed);
         let strayed = if landed {
@@ -177,7 +185,8 @@ impl Game {
         };
         self.doubt.strayed = strayed.any() || !landed && self.taken_unread();
         for square in strayed & self.lines.best().faults().hidden {
-            // A square that one piece came out of has swallowed the next.
+            // One piece vanished on this square and came out of it before, so the square hides this piece,
+            // too.
             if self.unread.silent.iter().any(|(known, _)| *known == square) {
                 self.square_was_silent(ctx, square);
             }
@@ -201,8 +210,8 @@ impl Game {
         }
     }
 
-    /// The square that the piece of half-move `index` of the record came from, if it was not read there and is read where
-    /// it went.
+    /// The square from which the piece of half-move `index` of the record came, if the piece was not read
+    /// there and is read where it went.
     fn came_out_of(&self, index: usize) -> Option<Square> {
         let made = &self.record[index];
         let from = made.kind.legal().and_then(Move::from).filter(|_| made.landed)?;

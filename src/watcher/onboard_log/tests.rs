@@ -1,4 +1,4 @@
-//! Logs that tell what was missed, and such that do not.
+//! Logs that tell what was missed, and logs that do not.
 
 use shakmaty::uci::UciMove;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::dgt::{ClockReading, ClockTime, Command, Decoder, HostWord, Lever, Message, eventlog::LogRecords};
 use crate::sim::board::{SimulatedBoard, SimulatedIdentity};
 
-/// A board of which the log is read.
+/// A board whose log is read.
 struct Table {
     board: SimulatedBoard,
     stand: Arc<Stand>,
@@ -35,7 +35,7 @@ impl Table {
                 .unwrap();
             let after = Arc::new(self.stand.after(&found));
             let next = squares_of(&after);
-            // First off the board, then onto it, as hands do.
+            // Hands take pieces off before they put others down.
             for away in [true, false] {
                 for square in 0..64u8 {
                     let (old, new) = (self.squares[usize::from(square)], next[usize::from(square)]);
@@ -49,7 +49,7 @@ impl Table {
         }
     }
 
-    /// The player whose time runs presses with so many seconds left.
+    /// Lets the player whose time runs press with `seconds` left.
     fn press(&mut self, clock: &mut ClockReading, seconds: u32) {
         self.board.set_clock(Some(*clock));
         let side = clock.lever.to_move();
@@ -102,7 +102,7 @@ fn the_log_tells_the_half_moves_in_their_order() {
 }
 
 #[test]
-fn of_moments_at_which_the_board_stood_alike_the_press_tells_the_right_one() {
+fn the_presses_tell_which_of_several_like_positions_is_meant() {
     let mut table = Table::new();
     let mut clock = ClockReading {
         left: ClockTime::default(),
@@ -135,14 +135,18 @@ fn of_moments_at_which_the_board_stood_alike_the_press_tells_the_right_one() {
         ))
     };
     assert_eq!(told(Some(pressed)), circle);
-    assert_eq!(told(None), "", "nothing tells that it was another time");
+    assert_eq!(
+        told(None),
+        "",
+        "without presses, nothing tells the positions apart"
+    );
     let mut other = pressed;
     other.times[0] = Some((300, 330));
-    assert_eq!(told(Some(other)), "", "that press is not in the log");
+    assert_eq!(told(Some(other)), "", "these presses are not in the log");
 }
 
 #[test]
-fn power_that_went_and_came_back_changes_nothing() {
+fn a_loss_of_power_changes_nothing() {
     let mut table = Table::new();
     table.play(OPENING);
     let (root, known) = (table.stand.clone(), table.squares);
@@ -156,12 +160,12 @@ fn power_that_went_and_came_back_changes_nothing() {
 }
 
 #[test]
-fn what_happened_without_power_is_a_change_of_the_squares_alone() {
+fn half_moves_without_power_change_only_the_squares() {
     let mut table = Table::new();
     table.play(OPENING);
     let known = table.squares;
     let mut records = table.log();
-    // f1b5, and nothing of it was logged.
+    // The board did not log f1b5.
     let mut present = known;
     present[usize::from(61u8)] = PieceCode::EMPTY;
     present[usize::from(25u8)] = PieceCode(4);
@@ -220,7 +224,7 @@ fn a_log_of_another_board_or_a_short_one_is_not_believed() {
         }
     }
     for kept in 0..log.len() - 1 {
-        // Only the mark of the download is behind the last change.
+        // After the last change there is only the mark of the download.
         assert!(
             kept + 1 >= log.len() - 1 || told(&log[..kept]).is_none(),
             "{kept} records"
@@ -229,7 +233,7 @@ fn a_log_of_another_board_or_a_short_one_is_not_believed() {
 }
 
 #[test]
-fn damage_gives_no_panic_and_nothing_that_is_not_legal() {
+fn a_damaged_log_gives_no_panic_and_no_illegal_half_move() {
     let mut table = Table::new();
     table.play(OPENING);
     let (root, known) = (table.stand.clone(), table.squares);

@@ -1,11 +1,12 @@
-//! Trouble with boards that tell whole positions, on the wire and at the board: the moves are right, and nobody is accused.
+//! Trouble with boards that tell whole positions, on the wire and at the board. The record is right, and
+//! nobody is accused.
 
 use crate::{
     dgt::PieceCode,
     event::{Body, Event},
     families::{BoardEnd, Protocol, chesslink::frame::frame},
     time::Millis,
-    watcher::{Settings, Watcher, testing::initial_men},
+    watcher::{Settings, Watcher, testing::initial_pieces},
 };
 
 mod seen;
@@ -13,12 +14,12 @@ mod seen;
 /// From the lift of a piece until it stands elsewhere (milliseconds).
 const HAND_MS: u64 = 400;
 
-/// A board, what stands on it, and who watches it.
+/// A board, its squares, and its watcher.
 struct Bench {
     watcher: Watcher,
     board: Box<dyn BoardEnd>,
     squares: [PieceCode; 64],
-    /// Its line is towards Black.
+    /// The board lies turned by 180 degrees.
     turned: bool,
     now: u64,
     asked: Vec<Vec<u8>>,
@@ -27,7 +28,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A link that was just opened.
+    /// A bench whose link was just opened.
     fn silent(protocol: Protocol) -> Self {
         let settings = Settings {
             protocol,
@@ -38,7 +39,7 @@ impl Bench {
         let mut bench = Self {
             watcher,
             board: (protocol.family().unwrap().board)(),
-            squares: initial_men(),
+            squares: initial_pieces(),
             turned: false,
             now: 0,
             asked: Vec::new(),
@@ -49,7 +50,7 @@ impl Bench {
         bench
     }
 
-    /// With the initial array.
+    /// A bench with the initial position on the board.
     fn new(protocol: Protocol) -> Self {
         let mut bench = Self::silent(protocol);
         bench.after(100);
@@ -58,7 +59,7 @@ impl Bench {
         bench
     }
 
-    /// Time passes.
+    /// Lets time pass.
     fn after(&mut self, ms: u64) {
         let until = self.now + ms;
         while let Some(due) = self.watcher.poll_timeout().filter(|due| due.0 <= until) {
@@ -82,7 +83,7 @@ impl Bench {
         self.drain();
     }
 
-    /// What the board would say of what stands on it.
+    /// The bytes that the board would send about its squares.
     fn words(&self) -> Vec<u8> {
         let mut squares = self.squares;
         if self.turned {
@@ -95,7 +96,7 @@ impl Bench {
         self.hear(&self.words());
     }
 
-    /// A piece goes from square to square and is read on each of them.
+    /// Moves a piece from square to square. The board reads it on each.
     fn slide(&mut self, squares: &[&str], ms: u64) {
         for pair in squares.windows(2) {
             let piece = std::mem::take(&mut self.squares[raw(pair[0])]);
@@ -107,18 +108,18 @@ impl Bench {
         }
     }
 
-    /// A half-move, and some time to think.
+    /// Plays a half-move, and lets some time pass.
     fn play(&mut self, uci: &str) {
         self.slide(&[&uci[..2], &uci[2..]], HAND_MS);
         self.after(2000);
     }
 
-    /// A half-move of which the host is told nothing.
+    /// Plays a half-move that the board does not tell.
     fn play_unseen(&mut self, uci: &str) {
         self.squares[raw(&uci[2..])] = std::mem::take(&mut self.squares[raw(&uci[..2])]);
     }
 
-    /// After a rest, these half-moves were played, and nothing else was said of the players.
+    /// Lets the board come to rest, and asserts that the record has `moves` and that nobody was accused.
     fn has_played(&mut self, moves: &[&str]) {
         for _ in 0..10 {
             self.after(1000);
@@ -142,7 +143,7 @@ impl Bench {
     }
 }
 
-/// Where a square is, in the order of the wire.
+/// The index of a square in the order of the wire.
 fn raw(square: &str) -> usize {
     let [file, rank] = *square.as_bytes() else {
         panic!("{square}")
@@ -151,7 +152,7 @@ fn raw(square: &str) -> usize {
 }
 
 #[test]
-fn chesslink_with_wrong_parity_is_not_believed() {
+fn chesslink_frames_with_wrong_parity_do_not_count() {
     let mut bench = Bench::new(Protocol::Chesslink);
     bench.play("e2e4");
     let stands = bench.squares;
@@ -165,11 +166,15 @@ fn chesslink_with_wrong_parity_is_not_believed() {
     bench.squares = stands;
     bench.play("e7e5");
     bench.has_played(&["e2e4", "e7e5"]);
-    assert_eq!(bench.watcher.hardware().line_errors, 1, "one piece of garbage");
+    assert_eq!(
+        bench.watcher.hardware().line_errors,
+        1,
+        "the wrong frames count as one piece of garbage"
+    );
 }
 
 #[test]
-fn chesslink_with_half_a_frame_costs_that_frame() {
+fn half_a_chesslink_frame_costs_only_that_frame() {
     let mut bench = Bench::new(Protocol::Chesslink);
     bench.play("e2e4");
     let whole = bench.words();
@@ -184,13 +189,13 @@ fn chesslink_with_half_a_frame_costs_that_frame() {
     assert_eq!(
         bench.watcher.hardware().line_errors,
         2,
-        "twice something that was no frame"
+        "there were two pieces of garbage"
     );
 }
 
-/// Another program lights lamps: its command comes back over the line, with the board's answer.
+/// Another program lights lamps. The line echoes its command, with the board's answer.
 #[test]
-fn chesslink_with_an_echo_of_a_command_for_lamps() {
+fn echoes_of_commands_for_lamps_do_not_disturb_chesslink() {
     let mut bench = Bench::new(Protocol::Chesslink);
     let lamps = frame(&format!("L32{}", "0F".repeat(81)));
     for uci in ["e2e4", "e7e5", "g1f3"] {
@@ -206,7 +211,7 @@ fn chesslink_with_an_echo_of_a_command_for_lamps() {
 }
 
 #[test]
-fn chesslink_that_is_turned_is_read_the_other_way_round() {
+fn a_turned_chesslink_board_is_read_the_other_way_round() {
     let mut bench = Bench::silent(Protocol::Chesslink);
     bench.turned = true;
     bench.tell();
@@ -218,7 +223,7 @@ fn chesslink_that_is_turned_is_read_the_other_way_round() {
 }
 
 #[test]
-fn boards_that_are_unplugged_in_mid_game_go_on_where_they_stand() {
+fn a_game_goes_on_after_its_board_was_unplugged() {
     for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
         for unseen in [&[][..], &["g1f3"], &["g1f3", "b8c6"]] {
             let mut bench = Bench::new(protocol);
@@ -246,7 +251,7 @@ fn boards_that_are_unplugged_in_mid_game_go_on_where_they_stand() {
 }
 
 #[test]
-fn what_is_told_twice_is_played_once() {
+fn a_position_that_is_told_twice_counts_once() {
     for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
         let mut bench = Bench::new(protocol);
         for uci in ["e2e4", "e7e5", "g1f3", "b8c6", "f3g1", "c6b8", "g1f3", "b8c6"] {
@@ -254,7 +259,7 @@ fn what_is_told_twice_is_played_once() {
             for (square, stands) in [(&uci[..2], PieceCode::EMPTY), (&uci[2..], piece)] {
                 bench.squares[raw(square)] = stands;
                 bench.hear(&[bench.words(), bench.words()].concat());
-                // As at each scan.
+                // The board tells the position again at each scan.
                 for _ in 0..10 {
                     bench.after(41);
                     bench.tell();
@@ -267,7 +272,7 @@ fn what_is_told_twice_is_played_once() {
 }
 
 #[test]
-fn a_piece_that_is_slid_through_squares_goes_to_the_last() {
+fn a_piece_that_slides_through_squares_goes_to_the_last_one() {
     for protocol in [Protocol::Chesslink, Protocol::Chessnut] {
         for ms in [40, 150, 300] {
             let mut bench = Bench::new(protocol);
@@ -286,7 +291,7 @@ fn a_piece_that_is_slid_through_squares_goes_to_the_last() {
 }
 
 #[test]
-fn chessnut_with_a_low_battery_is_said_once() {
+fn a_low_battery_of_chessnut_is_noticed_once() {
     let mut bench = Bench::new(Protocol::Chessnut);
     for (percent, charging) in [(40, 0), (15, 0), (14, 0), (0, 0), (14, 0)] {
         bench.hear(&[0x2a, 0x02, percent, charging]);
@@ -297,13 +302,13 @@ fn chessnut_with_a_low_battery_is_said_once() {
     assert_eq!(
         (battery.percent, battery.charging),
         (14, false),
-        "0 is told by boards that do not know"
+        "0 means that the board does not know"
     );
 }
 
-/// Its firmware takes its time: it tells its position only when it was told to thrice, and its battery much later.
+/// The firmware is slow: it tells its position only after the third command, and its battery much later.
 #[test]
-fn chessnut_that_answers_late_is_waited_for() {
+fn the_driver_waits_for_a_slow_chessnut() {
     let mut bench = Bench::silent(Protocol::Chessnut);
     bench.after(5500);
     let tells = bench.asked.iter().filter(|asked| asked[0] == 0x21).count();
@@ -320,9 +325,9 @@ fn chessnut_that_answers_late_is_waited_for() {
     );
 }
 
-/// As over a bridge from Bluetooth: reports come in pieces of twenty bytes, break off, and stay away for seconds.
+/// Over a Bluetooth bridge, reports come in pieces of twenty bytes, break off, and stay away for seconds.
 #[test]
-fn chessnut_with_gaps_is_read() {
+fn chessnut_reports_with_gaps_are_read() {
     let mut bench = Bench::new(Protocol::Chessnut);
     for uci in ["e2e4", "e7e5"] {
         let piece = bench.squares[raw(&uci[..2])];
@@ -336,7 +341,7 @@ fn chessnut_with_gaps_is_read() {
         }
         bench.after(2000);
     }
-    // Half a report, and nothing for as long as two half-moves take.
+    // Half a report comes, and then nothing for as long as two half-moves take.
     bench.hear(&bench.words()[..20]);
     bench.after(1000);
     bench.play_unseen("g1f3");

@@ -60,9 +60,10 @@ const PRESS: LogRecord = LogRecord::Time {
     seconds: 97,
 };
 
-/// A board that tells which changes came soon after another tells of the others that they lie apart; one of old firmware tells nothing.
+/// On a board that marks changes as soon after another, the other changes lie apart. A board with old
+/// firmware marks none.
 #[test]
-fn changes_lie_apart_where_the_board_tells_that() {
+fn changes_lie_apart_only_on_boards_that_mark_the_others() {
     let apart = |changes: &[bool]| -> Vec<bool> {
         let record = |(square, soon_after): (u8, &bool)| LogRecord::Field {
             square,
@@ -85,7 +86,7 @@ fn changes_lie_apart_where_the_board_tells_that() {
 }
 
 #[test]
-fn a_press_stands_where_the_records_have_it() {
+fn a_press_comes_where_the_records_have_it() {
     let changes = records(&[field(52, 0), field(36, 1), PRESS, field(12, 0)]);
     let answers = Answers {
         clock: Some(clock(97, 89, Lever::RightHigh)),
@@ -104,7 +105,7 @@ fn a_press_stands_where_the_records_have_it() {
 }
 
 #[test]
-fn a_clock_that_was_read_before_the_press_is_told_before_it() {
+fn a_clock_that_was_read_before_the_press_comes_before_it() {
     let answers = Answers {
         clock: Some(clock(98, 90, Lever::LeftHigh)),
         changes: records(&[field(52, 0), PRESS]),
@@ -117,7 +118,7 @@ fn a_clock_that_was_read_before_the_press_is_told_before_it() {
         Happened::Clock(clock(97, 90, Lever::RightHigh)),
     ];
     assert_eq!(told, wanted);
-    // Pressed twice since: the lever stands as before, and the time of the side that stopped tells.
+    // After two presses the lever stands as before, and the time of the side that stopped decides.
     let back = LogRecord::Time {
         side: ClockSide::Right,
         seconds: 85,
@@ -136,7 +137,7 @@ fn a_clock_that_was_read_before_the_press_is_told_before_it() {
 }
 
 #[test]
-fn a_clock_that_was_started_ran_before_what_was_played_on_it() {
+fn a_clock_that_was_started_ran_before_the_half_moves() {
     let standing = |lever| match clock(100, 90, lever) {
         ClockSaid::Reading(reading) => ClockSaid::Reading(ClockReading {
             running: false,
@@ -185,7 +186,7 @@ fn a_press_that_starts_the_clock_is_told_once() {
 }
 
 #[test]
-fn a_press_that_the_log_has_skipped_is_told_by_the_clock() {
+fn the_clock_tells_a_press_that_the_log_has_skipped() {
     let answers = Answers {
         clock: Some(clock(97, 89, Lever::RightHigh)),
         changes: records(&[field(52, 0), field(36, 1)]),
@@ -199,7 +200,7 @@ fn a_press_that_the_log_has_skipped_is_told_by_the_clock() {
 }
 
 #[test]
-fn a_whole_board_stands_where_it_fits() {
+fn a_dump_comes_where_it_fits() {
     for (dump, place) in [
         (after(&[]), 0),
         (after(&[(52, 0)]), 1),
@@ -217,7 +218,7 @@ fn a_whole_board_stands_where_it_fits() {
 }
 
 #[test]
-fn a_whole_board_that_fits_nowhere_is_read_again_before_it_is_believed() {
+fn a_dump_that_fits_nowhere_is_repeated_before_it_is_believed() {
     let mut model = model();
     let answers = |changes: &[LogRecord]| Answers {
         dump: Some(after(&[(52, 0), (20, 3)])),
@@ -236,7 +237,7 @@ fn a_whole_board_that_fits_nowhere_is_read_again_before_it_is_believed() {
 }
 
 #[test]
-fn a_board_that_got_power_is_not_known_any_more() {
+fn nothing_is_known_of_a_board_after_it_got_power() {
     let mut model = model();
     let told = model.take(&Answers {
         changes: records(&[field(52, 0), LogRecord::PowerUp, field(36, 1)]),

@@ -1,10 +1,11 @@
-//! The daemon is killed and another one comes: what a board told, or has to tell, is not lost.
+//! The daemon is killed and another one starts: changes that a board told, or still has to tell, are not
+//! lost.
 
 use super::*;
 use crate::dgt::eventlog::{LogRecord, LogRecords};
 
 impl Rig {
-    /// The daemon dies, and another one comes after so long.
+    /// The daemon dies, and another one starts `after` milliseconds later.
     fn is_restarted(&mut self, after: u64) {
         let boards = self.line.players().iter().filter_map(PlayedBoard::address);
         let boards: Vec<_> = boards.filter_map(Address::new).collect();
@@ -18,7 +19,7 @@ impl Rig {
         self.now = self.now + after;
     }
 
-    /// The squares and presses in the log of board `n`, for which its watcher asks after it asked for the whole board.
+    /// The squares and presses in the log of board `n`. Its watcher asks for a dump, and then for the log.
     fn log(&mut self, n: u16) -> Vec<LogRecord> {
         for command in [Command::Dump, Command::EventLog] {
             self.master.handle_words(self.now, address(n), &command.bytes());
@@ -50,7 +51,7 @@ fn field(square: u8, piece: u8) -> LogRecord {
 }
 
 #[test]
-fn what_a_daemon_was_told_when_it_died_the_next_one_hears() {
+fn the_next_daemon_gets_the_changes_that_a_dying_one_got() {
     let mut rig = Rig::new(3, Troubles::default());
     let lifted = |rig: &Rig| rig.told(1).contains(&"square 52 0".to_owned());
     while !lifted(&rig) {
@@ -62,14 +63,14 @@ fn what_a_daemon_was_told_when_it_died_the_next_one_hears() {
 }
 
 #[test]
-fn nothing_is_taken_from_a_board_that_nobody_watches() {
+fn a_board_without_a_watcher_keeps_its_changes() {
     let mut rig = Rig::new(1, Troubles::default());
     rig.is_greeted = false;
     rig.run(8000);
     assert_eq!(rig.told(0), ["here"]);
     assert!(
         rig.line.players()[0].poll_timeout().is_none(),
-        "it was not asked for changes"
+        "the master did not ask for changes"
     );
     assert_eq!(rig.figures().boards[0].errors, Errors::default());
     rig.is_greeted = true;

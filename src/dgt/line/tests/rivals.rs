@@ -1,8 +1,9 @@
-//! Two programs of our kind on one line: each takes what the other is told for an answer too many.
+//! Two programs of this kind on one line: to each, the answers to the other are extra answers.
 
 use super::*;
 
-/// Lets two masters ask the boards of one line; the second is started `later`, and all hear all that is said on the line.
+/// Lets two masters ask the boards of one line, on which both hear everything. The second starts `later`
+/// milliseconds after the first.
 fn rivals(count: u16, later: u64) -> [Figures; 2] {
     let mut rig = Rig::new(count, Troubles::default());
     let mut other = Rig::new(count, Troubles::default()).master;
@@ -16,7 +17,7 @@ fn rivals(count: u16, later: u64) -> [Figures; 2] {
         }
     };
     for now in (0..120_000).map(Millis) {
-        // Each counts from its own start.
+        // Each master counts from its own start.
         let its = Millis(now.0.saturating_sub(later));
         rig.line.handle_timeout(now);
         while let Some(Output::Send(bytes)) = rig.line.poll_output() {
@@ -42,7 +43,7 @@ fn rivals(count: u16, later: u64) -> [Figures; 2] {
 }
 
 #[test]
-fn a_program_that_does_as_we_do_is_not_taken_for_a_twin_of_each_board() {
+fn a_second_master_is_not_taken_for_a_twin_of_each_board() {
     for count in [1, 2, 4] {
         for later in [1, 40, 3000, 5017] {
             for figures in rivals(count, later) {

@@ -3,10 +3,10 @@
 use super::*;
 
 #[test]
-fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
+fn the_session_sends_nothing_while_the_log_comes_and_loses_nothing_after_it() {
     let mut bench = Bench::connected();
     bench.run(3000);
-    // The log waits for its turn, and what is asked after it waits for the log.
+    // The log waits for its turn, and later questions wait for the log.
     bench.session.request_dump(bench.now);
     bench.drain();
     let asked = bench.now.0 + 1;
@@ -17,7 +17,7 @@ fn nothing_is_said_while_the_log_comes_and_nothing_after_it_is_lost() {
         bench.session.handle_timeout(bench.now);
     }
     assert_eq!(bench.commands_since(asked), [Command::Dump, Command::EventLog]);
-    // Held back by the board until the log is through.
+    // The board holds these changes back until the log is complete.
     bench.put(52, 0);
     bench.put(36, 1);
     bench.session.request_dump(bench.now);

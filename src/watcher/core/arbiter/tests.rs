@@ -1,4 +1,4 @@
-//! Commands and what they do.
+//! Commands of the arbiter, and their effects.
 
 mod conduct;
 
@@ -10,11 +10,11 @@ use crate::{
     laws::{PenaltyKind, RaisedBy, Side},
     watcher::{
         OrientationSetting, Settings, Watcher,
-        testing::{after_e4, after_e4_under, clock, hear, initial_men},
+        testing::{after_e4, after_e4_under, clock, hear, initial_pieces},
     },
 };
 
-/// What is said as a game begins on a table that is set for this way round.
+/// The events of the start of a game, and its watcher, with this setting of the orientation.
 fn begun_on(orientation: OrientationSetting) -> (Vec<Body>, Watcher) {
     let settings = Settings {
         orientation,
@@ -25,7 +25,7 @@ fn begun_on(orientation: OrientationSetting) -> (Vec<Body>, Watcher) {
 }
 
 #[test]
-fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_reversed_colours() {
+fn an_initial_position_against_the_setting_may_be_reversed_colours() {
     for orientation in [OrientationSetting::Auto, OrientationSetting::Normal] {
         let said = begun_on(orientation).0;
         assert!(!said.iter().any(|body| matches!(body, Body::Irregularity(_))));
@@ -41,7 +41,7 @@ fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_revers
     assert_eq!(
         watcher.game().moves,
         ["e2e4"],
-        "the game is followed all the same"
+        "the watcher follows the game all the same"
     );
     let settings = Settings {
         orientation: OrientationSetting::Turned,
@@ -49,11 +49,11 @@ fn armies_that_stand_the_other_way_round_than_the_table_is_set_for_may_be_revers
     };
     let mut resumed = Watcher::new(settings, Some(watcher.snapshot()));
     resumed.handle_link_up(Millis(0), "port");
-    let mut squares = initial_men();
+    let mut squares = initial_pieces();
     (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
     hear(&mut resumed, 100, Message::Dump(&squares));
     hear(&mut resumed, 5000, clock(Lever::RightHigh));
-    assert_eq!(resumed.game().moves, ["e2e4"], "nothing has changed meanwhile");
+    assert_eq!(resumed.game().moves, ["e2e4"], "nothing was played meanwhile");
 }
 
 fn report(kind: IrregularityKind, offender: Option<Side>) -> Command {
@@ -68,7 +68,7 @@ fn refused(watcher: &mut Watcher, command: Command) -> &'static str {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn commands_that_make_no_sense_are_refused() {
     let mut watcher = after_e4();
     let unknown = || "gw/1/99".to_owned();
     let (dismiss, accept) = (
@@ -93,7 +93,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn without_a_board_or_a_game_there_is_nothing_to_command() {
+fn commands_without_a_board_or_a_game_are_refused() {
     let mut watcher = Watcher::new(Settings::default(), None);
     assert_eq!(refused(&mut watcher, Command::NewGame), "refused");
     let result = GameResult::Draw;
@@ -101,7 +101,7 @@ fn without_a_board_or_a_game_there_is_nothing_to_command() {
 }
 
 #[test]
-fn a_position_of_the_game_is_gone_back_to() {
+fn setting_an_earlier_position_goes_back_to_it() {
     let mut watcher = after_e4();
     let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".to_owned();
     watcher
@@ -112,7 +112,7 @@ fn a_position_of_the_game_is_gone_back_to() {
 }
 
 #[test]
-fn the_arbiter_s_result_goes_before_an_earlier_one() {
+fn a_later_result_of_the_arbiter_replaces_an_earlier_one() {
     let mut watcher = after_e4();
     for result in [GameResult::WhiteWins, GameResult::Draw] {
         watcher
@@ -123,7 +123,7 @@ fn the_arbiter_s_result_goes_before_an_earlier_one() {
 }
 
 #[test]
-fn what_a_person_saw_is_kept_until_it_is_dismissed() {
+fn a_reported_irregularity_stays_open_until_it_is_dismissed() {
     let mut watcher = after_e4();
     let report = report(IrregularityKind::ColoursReversed, None);
     watcher.handle_command(Millis(6000), report).unwrap();
@@ -147,7 +147,7 @@ fn said(events: &[Body]) -> &crate::event::Irregularity {
         Body::Irregularity(it) => Some(&**it),
         _ => None,
     });
-    said.expect("an irregularity was said")
+    said.expect("an irregularity was reported")
 }
 
 fn amended(events: &[Body]) -> Option<&crate::event::Amendment> {
@@ -166,7 +166,7 @@ fn reported(watcher: &mut Watcher, kind: IrregularityKind, offender: Option<Side
 }
 
 #[test]
-fn two_hands_that_a_person_saw_are_an_offence_of_who_made_the_half_move() {
+fn two_hands_that_a_person_reports_are_an_offence_of_the_player_who_moved() {
     let mut watcher = after_e4();
     let events = reported(&mut watcher, IrregularityKind::TwoHands, None);
     let it = said(&events);
@@ -178,9 +178,10 @@ fn two_hands_that_a_person_saw_are_an_offence_of_who_made_the_half_move() {
     assert_eq!(it.articles, ["7.5.4", "7.5.5", "7.1"]);
 }
 
-/// An illegal move was suspected, for a piece is not read; an arbiter accepts it, and the next is the second.
+/// The watcher suspects an illegal move, because the board does not read a piece. An arbiter accepts it, so
+/// the next offence is the second.
 #[test]
-fn what_was_suspected_counts_when_it_is_accepted() {
+fn a_suspicion_counts_when_it_is_accepted() {
     let text = include_str!("../../../../fixtures/piece-not-read-then-an-illegal-move.dgtcap");
     let capture = crate::capture::Capture::parse(text.as_bytes()).unwrap();
     let mut watcher = Watcher::new(Settings::default(), None);
@@ -202,8 +203,7 @@ fn what_was_suspected_counts_when_it_is_accepted() {
 }
 
 #[test]
-fn the_second_offence_is_provisional_until_the_mate_was_looked_for_and_the_first_again_when_that_is_dismissed()
- {
+fn the_ruling_on_a_second_offence_waits_for_the_mate_and_changes_when_the_first_is_dismissed() {
     let mut watcher = after_e4();
     reported(&mut watcher, IrregularityKind::TwoHands, None);
     let events_of_second = reported(&mut watcher, IrregularityKind::TwoHands, None);
@@ -216,7 +216,7 @@ fn the_second_offence_is_provisional_until_the_mate_was_looked_for_and_the_first
     let unwinnable = crate::mate::Verdict::Unwinnable(crate::mate::Proof::Material);
     watcher.handle_verdict(Millis(6500), &question.irregularity, &unwinnable);
     let answered = events(&mut watcher);
-    let ruling = &amended(&answered).expect("the answer is told").ruling;
+    let ruling = &amended(&answered).expect("the answer amends the ruling").ruling;
     assert_eq!(
         (ruling.penalty.kind, ruling.provisional),
         (PenaltyKind::Draw, false)
@@ -226,13 +226,13 @@ fn the_second_offence_is_provisional_until_the_mate_was_looked_for_and_the_first
         .handle_command(Millis(7000), Command::Dismiss { irregularity })
         .unwrap();
     let dismissed = events(&mut watcher);
-    let amendment = amended(&dismissed).expect("the second is the first now");
+    let amendment = amended(&dismissed).expect("the second offence is the first now");
     assert_eq!((amendment.why, amendment.offence_number), (Why::OffenceCount, 1));
     assert_eq!(amendment.ruling.penalty.seconds, 120);
 }
 
 #[test]
-fn nobody_can_say_whether_there_is_a_mate() {
+fn a_search_without_an_answer_leaves_the_penalty_to_the_arbiter() {
     let mut watcher = after_e4();
     let events_of_flag = reported(&mut watcher, IrregularityKind::FlagFall, Some(Side::White));
     assert!(said(&events_of_flag).ruling.provisional);
@@ -246,7 +246,7 @@ fn nobody_can_say_whether_there_is_a_mate() {
 }
 
 #[test]
-fn a_question_is_asked_again_after_a_restart() {
+fn the_question_about_a_mate_is_asked_again_after_a_restart() {
     let mut watcher = after_e4();
     reported(&mut watcher, IrregularityKind::FlagFall, Some(Side::White));
     let snapshot = watcher.snapshot();
@@ -255,11 +255,11 @@ fn a_question_is_asked_again_after_a_restart() {
 }
 
 #[test]
-fn a_claim_is_held_against_the_record() {
+fn a_draw_claim_is_checked_against_the_record() {
     let mut watcher = after_e4();
     let events = reported(&mut watcher, IrregularityKind::ThreefoldClaim, None);
     let it = said(&events);
-    assert_eq!(it.offender, Some(Side::Black), "who has the move claims");
+    assert_eq!(it.offender, Some(Side::Black), "Black has the move");
     assert_eq!(
         (it.ruling.penalty.seconds, it.ruling.penalty.to),
         (120, Some(Side::White))
@@ -284,7 +284,7 @@ fn reversed_colours_mean_a_new_game_within_ten_moves() {
 }
 
 #[test]
-fn who_raised_it_decides_where_arbiters_are_few() {
+fn the_ruling_depends_on_who_raised_it_where_arbiters_are_few() {
     let settings = Settings {
         time_control: crate::laws::TimeControl::Rapid,
         supervision: crate::laws::Supervision::NotAdequate,
@@ -299,7 +299,7 @@ fn who_raised_it_decides_where_arbiters_are_few() {
             .handle_command(Millis(7000), Command::RaisedBy { irregularity, by })
             .unwrap();
         let events = events(&mut watcher);
-        let amendment = amended(&events).expect("the ruling is another one");
+        let amendment = amended(&events).expect("the ruling changes");
         assert_eq!(
             (amendment.why, amendment.ruling.penalty.seconds),
             (Why::RaisedBy, seconds)
@@ -308,7 +308,7 @@ fn who_raised_it_decides_where_arbiters_are_few() {
 }
 
 #[test]
-fn what_the_record_cannot_know_comes_with_the_report() {
+fn a_report_brings_facts_that_the_record_does_not_have() {
     let mut watcher = after_e4();
     let mut both = Report::of(IrregularityKind::BothFlags, None);
     both.first_flag = crate::laws::FirstFlag::Black;
@@ -349,7 +349,7 @@ fn answer_e5(watcher: &mut Watcher) {
 }
 
 #[test]
-fn what_is_reported_after_the_reply_stands_where_arbiters_are_few() {
+fn an_offence_reported_after_the_reply_stands_where_arbiters_are_few() {
     let mut watcher = after_e5_with_few_arbiters();
     let events = reported(&mut watcher, IrregularityKind::TwoHands, Some(Side::White));
     let it = said(&events);
@@ -358,7 +358,7 @@ fn what_is_reported_after_the_reply_stands_where_arbiters_are_few() {
 }
 
 #[test]
-fn what_was_reported_in_time_does_not_stand_because_of_a_later_reply() {
+fn an_offence_reported_in_time_does_not_stand_because_of_a_later_reply() {
     let settings = Settings {
         time_control: crate::laws::TimeControl::Rapid,
         supervision: crate::laws::Supervision::NotAdequate,
@@ -378,7 +378,7 @@ fn what_was_reported_in_time_does_not_stand_because_of_a_later_reply() {
 }
 
 #[test]
-fn an_illegal_move_that_a_person_reports_is_the_one_just_made_and_names_the_position_before() {
+fn a_reported_illegal_move_is_the_last_one_and_its_target_is_the_position_before() {
     let mut watcher = after_e4();
     let events = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::White));
     let it = said(&events);
@@ -386,11 +386,11 @@ fn an_illegal_move_that_a_person_reports_is_the_one_just_made_and_names_the_posi
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     assert_eq!(it.ruling.target_fen.as_deref(), Some(start));
     let by_black = reported(&mut watcher, IrregularityKind::IllegalMove, Some(Side::Black));
-    assert_eq!(said(&by_black).ply, 2, "his half-move is not on the record yet");
+    assert_eq!(said(&by_black).ply, 2, "it is not on the record yet");
 }
 
 #[test]
-fn half_moves_are_retracted_from_a_game_that_had_ended() {
+fn half_moves_can_be_retracted_after_a_result() {
     let mut watcher = after_e4();
     let result = GameResult::Draw;
     watcher
@@ -404,7 +404,7 @@ fn half_moves_are_retracted_from_a_game_that_had_ended() {
 }
 
 #[test]
-fn what_stood_wrong_and_was_accepted_is_remembered_over_a_restart() {
+fn an_accepted_position_survives_a_restart() {
     let mut watcher = after_e4();
     for (at, square, piece) in [
         (5200, 6, PieceCode::EMPTY),
@@ -437,18 +437,18 @@ fn what_stood_wrong_and_was_accepted_is_remembered_over_a_restart() {
     assert_eq!(resumed.game(), accepted);
 }
 
-/// White's knight leaves g1, or comes to f3.
+/// The board reads `piece` on a square.
 fn knight(watcher: &mut Watcher, at: u64, square: u8, piece: u8) {
     let piece = PieceCode(piece);
     hear(watcher, at, Message::Field { square, piece });
 }
 
-/// In the order of the wire.
+/// Squares in the order of the wire.
 const G1: u8 = 62;
 const F3: u8 = 45;
 
 #[test]
-fn no_game_starts_while_a_man_is_in_a_hand() {
+fn no_game_starts_while_a_hand_holds_a_piece() {
     let mut watcher = after_e4();
     knight(&mut watcher, 5900, G1, 0);
     let refusal = watcher
@@ -456,7 +456,7 @@ fn no_game_starts_while_a_man_is_in_a_hand() {
         .unwrap_err();
     assert!(refusal.to_string().contains("lifted from g1"), "{refusal}");
     assert_eq!(watcher.game().game, Some(1), "a refused command changes nothing");
-    // It is put down: the board must come to rest first.
+    // The hand puts the knight down. The board must come to rest first.
     knight(&mut watcher, 9300, F3, 3);
     let refusal = watcher
         .handle_command(Millis(9400), Command::NewGame)
@@ -468,7 +468,7 @@ fn no_game_starts_while_a_man_is_in_a_hand() {
 }
 
 #[test]
-fn a_man_that_was_taken_off_the_board_is_no_man_in_a_hand() {
+fn a_piece_that_was_taken_off_the_board_is_in_no_hand() {
     let mut watcher = after_e4();
     knight(&mut watcher, 5900, G1, 0);
     watcher.handle_command(Millis(16_000), Command::NewGame).unwrap();
@@ -476,8 +476,8 @@ fn a_man_that_was_taken_off_the_board_is_no_man_in_a_hand() {
 }
 
 #[test]
-fn a_position_is_set_while_a_man_is_in_a_hand_and_what_the_hand_does_then_is_played() {
-    // 1.e4 d5, and White has his knight in his hand.
+fn a_position_can_be_set_while_a_hand_holds_a_piece_which_then_plays() {
+    // 1.e4 d5 was played, and White holds the knight.
     let mut watcher = after_e4();
     let fen = "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2".to_owned();
     knight(&mut watcher, 5500, 11, 0);
@@ -489,7 +489,7 @@ fn a_position_is_set_while_a_man_is_in_a_hand_and_what_the_hand_does_then_is_pla
     assert_eq!(
         watcher.game().fen.as_deref(),
         Some(&*fen),
-        "the arbiter's word, not the board's"
+        "the arbiter's position counts, not the board's"
     );
     knight(&mut watcher, 7000, F3, 3);
     hear(&mut watcher, 7500, clock(Lever::LeftHigh));

@@ -1,9 +1,9 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
 mod entered;
-mod evening;
 mod in_step;
 mod kings;
+mod lifecycle;
 mod parked;
 mod set_up;
 
@@ -16,7 +16,7 @@ use crate::{
     watcher::{
         Command, Order, Report, Settings, Watcher,
         command::Correct,
-        testing::{after_e4, after_e4_under, clock, hear, initial_men},
+        testing::{after_e4, after_e4_under, clock, hear, initial_pieces},
     },
 };
 
@@ -57,8 +57,8 @@ fn correct(ply: u32, delete: u32, insert: &[&str]) -> Correct {
     }
 }
 
-/// A piece goes from one square of the wire to another, and the clock is pressed.
-fn play(watcher: &mut Watcher, at: u64, (from, to, man): (u8, u8, u8), lever: Lever) {
+/// Moves a piece from one square of the wire to another, and presses the clock.
+fn play(watcher: &mut Watcher, at: u64, (from, to, code): (u8, u8, u8), lever: Lever) {
     hear(
         watcher,
         at,
@@ -67,7 +67,7 @@ fn play(watcher: &mut Watcher, at: u64, (from, to, man): (u8, u8, u8), lever: Le
             piece: PieceCode::EMPTY,
         },
     );
-    let piece = PieceCode(man);
+    let piece = PieceCode(code);
     hear(watcher, at + 300, Message::Field { square: to, piece });
     hear(watcher, at + 600, clock(lever));
     hear(watcher, at + 1600, clock(lever));
@@ -90,13 +90,17 @@ fn moves_of(events: &[Event]) -> Vec<String> {
 }
 
 #[test]
-fn a_result_by_mistake_is_taken_back_and_nothing_was_missed() {
+fn a_result_by_mistake_can_be_taken_back_and_nothing_is_missed() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
     drained(&mut watcher);
     play(&mut watcher, 8000, E5, Lever::LeftHigh);
     play(&mut watcher, 12_000, NF3, Lever::RightHigh);
-    assert_eq!(drained(&mut watcher), [], "after a result nothing is said");
+    assert_eq!(
+        drained(&mut watcher),
+        [],
+        "after a result the watcher emits nothing"
+    );
     assert_eq!(uci(&watcher), ["e2e4"]);
     do_it(&mut watcher, 20_000, resume());
     let events = drained(&mut watcher);
@@ -107,11 +111,11 @@ fn a_result_by_mistake_is_taken_back_and_nothing_was_missed() {
     );
     assert_eq!(events[0].source, Some(Source::Arbiter));
     assert_eq!(moves_of(&events), ["e7e5", "g1f3"]);
-    assert_eq!(events[1].source, None, "the players made it");
+    assert_eq!(events[1].source, None, "the players made this half-move");
     assert_eq!(
         events[1].at.map(|at| at < 10.0),
         Some(true),
-        "when it was made: {:?}",
+        "the event has the time of the half-move: {:?}",
         events[1]
     );
     assert_eq!(watcher.game().result, Some(GameResult::Open));
@@ -121,17 +125,17 @@ fn a_result_by_mistake_is_taken_back_and_nothing_was_missed() {
         seqs.iter().enumerate().all(|(i, seq)| *seq == first + i as u64),
         "{seqs:?}"
     );
-    // And it goes on.
+    // The game goes on.
     play(&mut watcher, 22_000, (1, 18, 9), Lever::LeftHigh);
     assert_eq!(uci(&watcher), ["e2e4", "e7e5", "g1f3", "b8c6"]);
 }
 
 #[test]
-fn an_offence_while_the_result_was_wrong_is_said_when_it_is_taken_back() {
+fn an_offence_after_a_wrong_result_is_reported_when_the_result_is_taken_back() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::Draw));
     drained(&mut watcher);
-    // 1...Ke8-e6 is no move.
+    // 1...Ke8-e6 is illegal.
     play(&mut watcher, 8000, (4, 20, 11), Lever::LeftHigh);
     hear(&mut watcher, 14_000, clock(Lever::LeftHigh));
     assert_eq!(drained(&mut watcher), []);
@@ -164,7 +168,7 @@ fn named() -> Settings {
     }
 }
 
-/// The clock was stopped.
+/// A frame of the stopped clock.
 fn stopped() -> Message<'static> {
     let Message::Clock(reading) = clock(Lever::RightHigh) else {
         unreachable!("it is a reading of the clock")
@@ -179,17 +183,17 @@ fn show(watcher: &mut Watcher, at: u64, square: u8, piece: PieceCode) {
     hear(watcher, at, Message::Field { square, piece });
 }
 
-/// The pawn goes home, and the initial array stands.
+/// Stops the clock and puts the pawn back, so that the initial position stands.
 fn set_up_anew(watcher: &mut Watcher, at: u64) {
     hear(watcher, at, stopped());
     show(watcher, at + 100, 36, PieceCode::EMPTY);
     show(watcher, at + 400, 52, PieceCode(1));
-    let squares = initial_men();
+    let squares = initial_pieces();
     hear(watcher, at + 6000, Message::Dump(&squares));
 }
 
 #[test]
-fn half_moves_are_entered_changed_and_taken_out() {
+fn a_person_enters_changes_and_takes_out_half_moves() {
     let mut watcher = after_e4();
     drained(&mut watcher);
     let put = |watcher: &mut Watcher, order| {
@@ -210,7 +214,7 @@ fn half_moves_are_entered_changed_and_taken_out() {
     assert_eq!(uci(&watcher), ["e2e4", "c7c5", "g1f3", "b8c6"]);
     put(&mut watcher, correct(2, 2, &[]));
     assert_eq!(uci(&watcher), ["e2e4", "b8c6"]);
-    // What the sensors say goes on from there: the clock of this board still runs for Black.
+    // The watcher goes on from there, although the clock of this board still runs for Black.
     assert_eq!(watcher.game().to_move, Some(Side::White));
 }
 
@@ -242,7 +246,7 @@ fn every_result_can_be_given_and_changed() {
 }
 
 #[test]
-fn half_moves_that_do_not_follow_are_named() {
+fn a_refusal_names_the_half_move_that_cannot_be_played() {
     let mut watcher = after_e4();
     for (order, code) in [
         (correct(0, 0, &["e4"]), "refused"),
@@ -264,7 +268,7 @@ fn half_moves_that_do_not_follow_are_named() {
     };
     do_it(&mut watcher, 7000, Command::Correct(illegal));
     assert_eq!(watcher.game().san, [Some("e4".to_owned()), None]);
-    // Nothing follows that would leave the king to be taken.
+    // A half-move that leaves the king in check does not follow.
     let gone = Correct {
         drop_rest: true,
         ..correct(1, 1, &["Nf3"])
@@ -274,7 +278,7 @@ fn half_moves_that_do_not_follow_are_named() {
 }
 
 #[test]
-fn a_dismissal_is_taken_back_and_what_was_done_is_written_down() {
+fn a_dismissal_can_be_taken_back_and_a_penalty_noted() {
     let mut watcher = after_e4();
     let report = Report::of(IrregularityKind::TwoHands, Some(Side::White));
     do_it(&mut watcher, 6000, Command::Report(report.clone()));
@@ -313,7 +317,11 @@ fn a_dismissal_is_taken_back_and_what_was_done_is_written_down() {
         Body::RulingAmended(amendment) => Some((amendment.irregularity.clone(), amendment.offence_number)),
         _ => None,
     });
-    assert_eq!(amended, Some((second, 2)), "it is the second again: {told:?}");
+    assert_eq!(
+        amended,
+        Some((second, 2)),
+        "the other offence is the second again: {told:?}"
+    );
     assert_eq!(refused(&mut watcher, 8000, reopen), "refused");
     let penalty = Penalty {
         kind: PenaltyKind::Time,
@@ -334,7 +342,7 @@ fn a_dismissal_is_taken_back_and_what_was_done_is_written_down() {
 }
 
 #[test]
-fn an_earlier_game_is_put_right_by_what_the_journal_tells() {
+fn an_earlier_game_is_put_right_with_events_of_the_journal() {
     let mut watcher = after_e4();
     let report = Report::of(IrregularityKind::TwoHands, Some(Side::White));
     do_it(&mut watcher, 6000, Command::Report(report));
@@ -411,12 +419,12 @@ fn an_earlier_game_is_put_right_by_what_the_journal_tells() {
     };
     let (reply, _) = order(&mut watcher, resume);
     assert_eq!(reply.unwrap().game.unwrap().result, Some(GameResult::Open));
-    assert_eq!(watcher.game().game, Some(2), "the present game is another");
+    assert_eq!(watcher.game().game, Some(2), "the present game does not change");
     assert!(watcher.game().moves.is_empty());
 }
 
 #[test]
-fn nobody_came_to_the_next_game() {
+fn the_next_game_can_be_a_forfeit() {
     let mut watcher = after_e4();
     let forfeit = |game| Command::Result {
         result: GameResult::WhiteByForfeit,
@@ -439,7 +447,7 @@ fn nobody_came_to_the_next_game() {
 }
 
 #[test]
-fn a_flag_that_the_clock_does_not_show_is_asked_back() {
+fn a_flag_fall_that_the_clock_contradicts_needs_confirmation() {
     let mut watcher = after_e4();
     let mut report = Report::of(IrregularityKind::FlagFall, Some(Side::White));
     report.confirmed = Some(false);
@@ -453,7 +461,7 @@ fn a_flag_that_the_clock_does_not_show_is_asked_back() {
 }
 
 #[test]
-fn a_report_names_its_half_move_and_says_more() {
+fn a_report_may_name_its_half_move_and_have_a_note() {
     let mut watcher = after_e4();
     drained(&mut watcher);
     let mut report = Report::of(IrregularityKind::TwoHands, None);

@@ -13,15 +13,15 @@ use crate::{
 #[serde(try_from = "u64", into = "u64")]
 pub(in crate::watcher) struct UpTo<const MOST: u64>(u64);
 
-/// Half-moves: more than any game has.
+/// A number of half-moves. No game has more.
 pub(in crate::watcher) type SavedPlies = UpTo<1_000_000>;
-/// Games of a board, offences of a player.
+/// A number of games of a board, or of offences of a player.
 pub(super) type SavedCount = UpTo<1_000_000_000>;
-/// A time of the watcher in milliseconds, as a double tells it exactly.
+/// A time of the watcher in milliseconds that a double holds exactly.
 type Moment = UpTo<{ 1 << 53 }>;
 
 impl<const MOST: u64> UpTo<MOST> {
-    /// The number, or the most that there can be: what is written is read again.
+    /// The number, or the largest allowed one, so that a written number can be read again.
     pub(super) fn of(number: u64) -> Self {
         Self(number.min(MOST))
     }
@@ -87,7 +87,7 @@ impl From<When> for u64 {
     }
 }
 
-/// What stands on the board's squares, in its own order: a hexadecimal digit each.
+/// The readings of the board's squares, in its own order, as one hexadecimal digit each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(in crate::watcher) struct Shown(pub(in crate::watcher) Squares);

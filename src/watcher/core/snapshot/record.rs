@@ -21,13 +21,13 @@ pub(super) struct SavedPly {
     clock: Option<ClockState>,
     #[serde(default)]
     at: When,
-    /// What an illegal act left on the board.
+    /// The illegal act, with the placement that it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     act: Option<IllegalAct>,
-    /// The position that an arbiter accepted after it, where it is another.
+    /// The position that an arbiter accepted after it, if that differs from the one it leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
-    /// Nothing was read where the piece went: where it stands is a guess.
+    /// The board did not read the piece where it went, so its square is a guess.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     guessed: bool,
 }
@@ -146,7 +146,7 @@ impl SavedOpen {
     pub(super) fn restore(&self, game: &Game) -> Result<Open, String> {
         let (ply, mode) = (usize::from(self.ply), game.mode);
         let before = game.stand_at(ply.saturating_sub(1).min(game.plies()));
-        // A half-move that is not possible any more, since the record was corrected, completes nothing.
+        // A ruling completes no half-move that became impossible because the record was corrected.
         let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
         let ruled = self.ruled.as_deref().and_then(move_of);
         if ruled.is_some() && ply == 0 {
@@ -178,7 +178,8 @@ pub(super) fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
     UciMove::from_move(mv, mode).to_string()
 }
 
-/// Moves that a game may have before it is taken up. It may go on for long, and numbers of moves are added up.
+/// Largest number of moves before the watcher takes a game up. The game may go on for long after that, and
+/// the program adds up numbers of moves.
 const MOST_MOVES: u32 = u32::MAX / 2;
 
 pub(super) fn fen(text: &str) -> Result<Fen, String> {

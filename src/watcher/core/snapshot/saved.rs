@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What makes no sense in a game that was saved, and where.
+/// What makes no sense in a saved game, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub(super) struct Wrong {
@@ -38,7 +38,7 @@ impl Wrong {
     }
 }
 
-/// See the module.
+/// A game as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedGame {
     start: String,
@@ -49,34 +49,34 @@ pub(super) struct SavedGame {
     closed: Vec<SavedOpen>,
     offences: [SavedCount; 2],
     result: Option<GameResult>,
-    /// The pieces were set up anew while it had no result.
+    /// The pieces were set up anew before the game had a result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     parked: bool,
-    /// Who plays it; none where an older program wrote it.
+    /// The players and the round; none in a snapshot of an older program.
     #[serde(default)]
     pub(super) table: Option<Table>,
-    /// The result is by an arbiter.
+    /// An arbiter entered the result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     confirmed: bool,
-    /// The result is what the board showed.
+    /// The board showed the result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     shown: bool,
-    /// What the board shows is none.
+    /// The watcher has already used the result that the board shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     show_spent: bool,
     #[serde(default)]
     flags: Flags,
     clock_used: bool,
-    /// What stood on the board when the record was last whole: half-moves then, and the squares.
+    /// The record when it was last complete: its number of half-moves, and the readings of the board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     whole: Option<(SavedPlies, Shown)>,
-    /// The last presses before that.
+    /// The last presses before that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pressed: Option<SavedPresses>,
-    /// What the board shows and a person has said otherwise.
+    /// A placement that does not count, because a person has put the record right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overruled: Option<Overruled>,
-    /// What is not read, and what is in doubt because of it.
+    /// Sensor faults, and the doubts that they cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<SavedUnread>,
 }
@@ -84,54 +84,55 @@ pub(super) struct SavedGame {
 /// An index of a square.
 type Index = super::parsed::UpTo<63>;
 
-/// See [`SavedGame::unread`].
+/// Sensor faults, and the doubts that they cause.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct SavedUnread {
     /// Squares whose piece is not read.
     hidden: Vec<Index>,
     /// Squares that read nothing.
     dead: Vec<Index>,
-    /// Squares on which a piece was not read that was read elsewhere, and how often.
+    /// Squares on which a piece was not read that was read elsewhere, with the number of times.
     silent: Vec<(Index, u8)>,
-    /// Pieces of which was said that they are not read, with how many like them were read then.
+    /// Kinds of pieces for which the watcher gave notice, with the number of pieces of that kind that were
+    /// read then.
     pieces: Vec<(Code, SavedPlies)>,
     /// Squares that read nothing for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     healed: Vec<Index>,
-    /// Squares of which a notice was given.
+    /// Squares for which the watcher gave notice.
     noticed: Vec<Index>,
-    /// Half-moves that have been looked at for it.
+    /// Number of half-moves of the record that were searched for silent squares.
     #[serde(default)]
     looked: SavedPlies,
-    /// A piece is not read and has moved.
+    /// The board does not read a piece, and that piece has moved.
     moved: bool,
-    /// A piece was not read where it went.
+    /// The board did not read a piece where it went.
     #[serde(default)]
     strayed: bool,
-    /// Half-moves when a gap was told that nothing has borne out.
+    /// Length of the record when the watcher reported the tale of a gap that later play has not borne out.
     gap: Option<SavedPlies>,
-    /// That gap is a game that began in a lump.
+    /// That gap is the beginning of the game, which was read in one lump.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     begun_in_lump: bool,
-    /// Pieces may stand on the board that the record does not know.
+    /// Pieces that the record does not have may stand on the board.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     absent: bool,
-    /// The record was corrected, or something came late.
+    /// The record was corrected, or nobody measured when its half-moves happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     corrected: bool,
-    /// Half-moves of the record when it was last corrected.
+    /// Length of the record when it was last corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     corrected_at: Option<SavedPlies>,
-    /// The half-move that cannot be told and would be an offence if the board read all.
+    /// The half-move that the watcher could not name, and that would be an offence on a sound board.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     excused: Option<SavedPlies>,
 }
 
 impl SavedUnread {
-    /// What is to be kept; none where nothing is wrong.
+    /// The faults and doubts of `game`; none where nothing is wrong.
     fn of(game: &Game) -> Option<Self> {
         let unread = &game.unread;
-        // What was not said yet is found again.
+        // The watcher will find faults again of which it has not given notice yet.
         let best = game.lines.best();
         let told = |s: &Square| {
             let code = best.placement().at(*s);
@@ -187,7 +188,7 @@ fn index(square: Square) -> Index {
 }
 
 fn square(index: Index) -> Square {
-    // An index is 63 at the most.
+    // An index is at most 63.
     Square::new(u64::from(index) as u32 & 63)
 }
 
@@ -199,7 +200,8 @@ fn squares(indices: &[Index]) -> Bitboard {
     indices.iter().copied().map(square).collect()
 }
 
-/// Presses: whether the last was on the left; of each side, left first, the seconds shown before and after.
+/// Presses: whether the last one was on the left, and for each side, the left one first, the seconds that the
+/// clock showed before and after.
 type SavedPresses = (bool, [Option<(u32, u32)>; 2]);
 
 impl SavedGame {
@@ -243,7 +245,7 @@ impl SavedGame {
         }
     }
 
-    /// The game as it was.
+    /// The game as it was saved.
     pub(super) fn restore(&self, number: u32) -> Result<Game, Wrong> {
         let mode = if self.chess960 {
             CastlingMode::Chess960
@@ -266,7 +268,7 @@ impl SavedGame {
         game.parked = self.parked;
         game.table = self.table.clone().unwrap_or_default();
         game.confirmed = self.confirmed;
-        // What is played on is watched again.
+        // The watcher begins a copy again for what is played on.
         game.shown = self.shown;
         game.show_spent = self.show_spent;
         game.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
@@ -299,7 +301,7 @@ fn restored(saved: &[SavedOpen], game: &Game) -> Result<Vec<Open>, Wrong> {
 }
 
 impl Game {
-    /// The lines as they were when the last irregularity was said, or from the record alone.
+    /// Starts the beam as it was after the report of the last irregularity, or from the record alone.
     fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
         self.base = self.plies();
@@ -312,7 +314,7 @@ impl Game {
             .iter()
             .any(|open| open.ply == next && open.act.is_some())
         {
-            // The press that completed the act was found to be no empty one.
+            // The press completed the act, so a hypothesis in which nothing was done pays for an empty press.
             nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
         }
         let mut lines = vec![nothing_done];

@@ -1,4 +1,4 @@
-//! What comes back of a snapshot, and what is set aside.
+//! What the watcher restores from a snapshot, and what it sets aside.
 
 use super::*;
 
@@ -9,7 +9,7 @@ use crate::{
     event::{Body, Event},
     watcher::{
         ClockSideSetting, Settings, Watcher,
-        testing::{after_e4, clock, hear, initial_men},
+        testing::{after_e4, clock, hear, initial_pieces},
     },
 };
 
@@ -18,17 +18,21 @@ fn resumed(text: &str) -> Watcher {
     Watcher::new(Settings::default(), Some(snapshot))
 }
 
-/// What a watcher says first that goes on from `kept`, event 41 having been the last.
+/// The first event of a watcher that goes on from `kept`, after event 41.
 fn first_words(kept: &str) -> (Watcher, Event) {
     let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(kept), 41)));
-    assert_eq!(watcher.poll_timeout(), Some(Millis(0)), "it waits for no board");
+    assert_eq!(
+        watcher.poll_timeout(),
+        Some(Millis(0)),
+        "the watcher does not wait for a board"
+    );
     watcher.handle_timeout(Millis(250));
     let event = watcher.poll_event().unwrap();
     assert_eq!((event.seq, event.t), (42, 0.25), "{event:?}");
     (watcher, event)
 }
 
-/// The words of the notice that something was set aside.
+/// The message of the notice that something was set aside.
 fn set_aside(event: &Event) -> &str {
     match &event.body {
         Body::Notice { code, message } if code == "snapshot_set_aside" => message,
@@ -36,7 +40,7 @@ fn set_aside(event: &Event) -> &str {
     }
 }
 
-/// A snapshot in mid-game: 1.e4 was played, and Black has pressed without a move.
+/// A snapshot during a game: 1.e4 was played, and Black has pressed without a move.
 fn in_mid_game() -> Value {
     let mut watcher = after_e4();
     hear(&mut watcher, 6000, clock(Lever::LeftHigh));
@@ -51,7 +55,7 @@ fn a_game_goes_on_where_it_was() {
     assert_eq!(serde_json::to_string(&resumed(&text).snapshot()).unwrap(), text);
 }
 
-/// Whose time runs is known, so the game begins before anybody has seen how the pawn came there.
+/// The watcher knows whose time runs, so the game begins before it has seen how the pawn came there.
 #[test]
 fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
     let settings = Settings {
@@ -61,8 +65,8 @@ fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
     let mut watcher = Watcher::new(settings, None);
     watcher.handle_link_up(Millis(0), "port");
     let mut squares = [PieceCode::EMPTY; 64];
-    for (square, man) in [(4, 11), (60, 5), (27, 7), (28, 1), (29, 7)] {
-        squares[square] = PieceCode(man);
+    for (square, code) in [(4, 11), (60, 5), (27, 7), (28, 1), (29, 7)] {
+        squares[square] = PieceCode(code);
     }
     hear(&mut watcher, 100, Message::Dump(&squares));
     hear(&mut watcher, 200, clock(Lever::LeftHigh));
@@ -74,8 +78,8 @@ fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
         watcher.handle_link_up(Millis(5000), "port");
         hear(&mut watcher, 5100, Message::Dump(&squares));
         hear(&mut watcher, 5200, clock(Lever::LeftHigh));
-        for (at, square, man) in [(6000, 28, 0), (6400, 21, 1), (6800, 29, 0)] {
-            let piece = PieceCode(man);
+        for (at, square, code) in [(6000, 28, 0), (6400, 21, 1), (6800, 29, 0)] {
+            let piece = PieceCode(code);
             hear(&mut watcher, at, Message::Field { square, piece });
         }
         hear(&mut watcher, 7000, clock(Lever::RightHigh));
@@ -94,22 +98,25 @@ fn the_numbering_goes_on_even_without_a_game() {
     assert_eq!(watcher.poll_event().map(|event| event.seq), Some(42));
 }
 
-/// Black has pressed without a move, and it is not said yet.
+/// Black has pressed without a move, and the watcher has not reported it yet.
 #[test]
-fn what_was_not_said_yet_is_said_after_a_restart() {
+fn an_offence_before_a_restart_is_reported_after_it() {
     let mut watcher = after_e4();
     hear(&mut watcher, 6000, clock(Lever::LeftHigh));
     let text = serde_json::to_string(&watcher.snapshot()).unwrap();
     let said = |text: &str| {
         let mut watcher = resumed(text);
-        let (mut squares, mut found) = (initial_men(), Vec::new());
+        let (mut squares, mut found) = (initial_pieces(), Vec::new());
         (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
         watcher.handle_link_up(Millis(0), "port");
         hear(&mut watcher, 100, Message::Dump(&squares));
         hear(&mut watcher, 200, clock(Lever::LeftHigh));
         hear(&mut watcher, 9000, clock(Lever::LeftHigh));
         while let Some(event) = watcher.poll_event() {
-            assert!(event.t <= 9.0, "the time of the new daemon: {event:?}");
+            assert!(
+                event.t <= 9.0,
+                "events have the time of the new daemon: {event:?}"
+            );
             found.push(event.body.type_name().to_owned());
         }
         found
@@ -118,7 +125,7 @@ fn what_was_not_said_yet_is_said_after_a_restart() {
         said(&text),
         ["board_connected", "clock_connected", "irregularity"]
     );
-    // Without what was weighed it is not known that there was a press.
+    // Without its hypotheses the watcher does not know that there was a press.
     let mut saved: Value = serde_json::from_str(&text).unwrap();
     saved["weighed"] = Value::Null;
     assert_eq!(said(&saved.to_string()), ["board_connected", "clock_connected"]);
@@ -137,7 +144,7 @@ fn put(saved: &mut Value, place: &str, value: Value) {
 }
 
 #[test]
-fn what_makes_no_sense_is_set_aside() {
+fn a_snapshot_that_makes_no_sense_is_set_aside() {
     let damages: [(&str, Value, &str); 12] = [
         ("/version", json!(VERSION + 1), "has version 2"),
         ("/version", json!("1"), "cannot be read"),
@@ -180,14 +187,14 @@ fn what_makes_no_sense_is_set_aside() {
         assert!(message.contains(why), "{place}: {message}");
         assert!(message.contains("up to number 41"), "{message}");
         assert!(watcher.game().moves.is_empty());
-        // The number of the game goes on too.
+        // The numbers of games go on, too.
         let after = serde_json::to_value(watcher.snapshot()).unwrap();
         assert_eq!((&after["seq"], &after["games"]), (&json!(42), &json!(1)));
     }
 }
 
 #[test]
-fn what_is_no_snapshot_is_set_aside() {
+fn text_that_is_no_snapshot_is_set_aside() {
     for kept in [
         "",
         "null",
@@ -203,9 +210,9 @@ fn what_is_no_snapshot_is_set_aside() {
     }
 }
 
-/// The game goes on without it.
+/// The game goes on without its hypotheses.
 #[test]
-fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
+fn hypotheses_that_make_no_sense_are_set_aside_alone() {
     let damages: [(&str, Value, &str); 11] = [
         ("/squares", json!("00"), "has 1 squares"),
         ("/squares", json!("+e"), "no bytes"),
@@ -236,9 +243,9 @@ fn what_was_weighed_is_set_aside_alone_where_it_makes_no_sense() {
     }
 }
 
-/// What the program kept instead of what it weighed before it kept that: the last messages, to be heard again.
+/// Older programs kept the last messages, to hear them again, instead of the hypotheses.
 #[test]
-fn what_a_former_version_had_besides_is_passed_over() {
+fn fields_of_an_older_version_are_passed_over() {
     let mut former = in_mid_game();
     former.as_object_mut().unwrap().remove("weighed");
     former["trail"] = json!({"plies": 1, "squares": "0".repeat(64), "heard": []});
@@ -253,7 +260,7 @@ fn what_a_former_version_had_besides_is_passed_over() {
 fn the_version_is_written() {
     let saved = in_mid_game();
     assert_eq!(saved["version"], VERSION);
-    // What has none is of the time before there was one.
+    // A snapshot without a version comes from an older program.
     let mut former = saved;
     former.as_object_mut().unwrap().remove("version");
     assert_eq!(resumed(&former.to_string()).game().moves, ["e2e4"]);

@@ -1,6 +1,6 @@
-//! What is weighed while a game goes on: what the sensors said, the lines that explain it, presses that are not judged
-//! yet, what hands did. It goes into the snapshot as it is, so that after a restart the watcher goes on as if it had never
-//! ended. The game can do without it.
+//! What the watcher weighs while a game goes on: the readings, the hypotheses that explain them, the presses
+//! that are not judged yet, what hands did. The snapshot keeps all of it, so that after a restart the watcher
+//! goes on as if it had never stopped. The game can go on without it.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use crate::{
     },
 };
 
-/// See the module.
+/// The readings of a game and what the watcher makes of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Weighed {
-    /// What the board itself says of its squares, a byte each.
+    /// The readings of the board's squares, in its own order, as one byte each.
     squares: Hex,
     sensed: KeptSensed,
     lines: KeptLines,
-    /// Half-moves of the record before the lines.
+    /// Number of half-moves of the record before the position where the hypotheses start.
     base: SavedPlies,
     began: Millis,
     read_since: Millis,
@@ -42,7 +42,7 @@ pub(super) struct Weighed {
     asked: Option<Millis>,
     unbridged: Option<Unbridged>,
     hands: SavedHands,
-    /// Until when what was read came in a lump.
+    /// The end of the last lump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) lumped: Option<Millis>,
 }
@@ -76,7 +76,7 @@ impl SavedPress {
 }
 
 impl Weighed {
-    /// What is to be kept; none where the board was not read yet, or the game is over.
+    /// What the snapshot keeps of `core`; none if the board was not read yet, or no game goes on.
     pub(super) fn of(core: &Core) -> Option<Self> {
         let (Phase::Game(game), Some(raw)) = (&core.phase, &core.raw) else {
             return None;
@@ -99,14 +99,14 @@ impl Weighed {
         })
     }
 
-    /// What was kept with `game`; else what makes no sense in it.
+    /// Parses what was kept with `game`. An error says what makes no sense in it.
     pub(super) fn read(kept: serde_json::Value, mut game: Game) -> Result<Self, String> {
         let weighed: Self = serde_json::from_value(kept).map_err(|error| error.to_string())?;
         weighed.restore(&mut game)?;
         Ok(weighed)
     }
 
-    /// The game goes on with it. Returns what the board and the sensors said.
+    /// Puts this back into `game`. Returns the readings in the board's order and as the hypotheses use them.
     pub(super) fn restore(&self, game: &mut Game) -> Result<(Squares, Sensed), String> {
         let codes: Vec<PieceCode> = self.squares.0.iter().copied().map(PieceCode).collect();
         let squares = Squares::try_from(&codes[..])
@@ -118,7 +118,7 @@ impl Weighed {
         }
         let stand = game.stand_at(base);
         game.lines = self.lines.restore(stand, &sensed).or_else(|error| {
-            // Explanations besides the record's may begin with another capture en passant.
+            // Hypotheses that contradict the record may begin with another capture en passant.
             let believed = stand.as_believed().ok_or(error)?;
             self.lines.restore(&Arc::new(believed), &sensed)
         })?;
@@ -132,7 +132,7 @@ impl Weighed {
         game.asked = self.asked;
         game.unbridged = self.unbridged;
         game.hands = Hands::from(&self.hands);
-        // The lines know it.
+        // The hypotheses already hide these pieces.
         game.hidden_before = shakmaty::Bitboard::EMPTY;
         Ok((squares, sensed))
     }

@@ -1,4 +1,4 @@
-//! What is seen without a clock: the column of `docs/boards.md`.
+//! What the watcher sees without a clock: the column of `docs/boards.md`.
 
 use super::*;
 use crate::event::GameResult;
@@ -6,7 +6,7 @@ use crate::event::GameResult;
 const BOTH: [Protocol; 2] = [Protocol::Chesslink, Protocol::Chessnut];
 
 #[test]
-fn a_half_move_is_said_at_the_reply_or_after_six_seconds() {
+fn a_half_move_is_reported_at_the_reply_or_after_six_seconds() {
     for protocol in BOTH {
         let mut bench = Bench::new(protocol);
         bench.play("e2e4");
@@ -16,12 +16,16 @@ fn a_half_move_is_said_at_the_reply_or_after_six_seconds() {
         assert_eq!(bench.watcher.game().moves, ["e2e4"]);
         bench.play("e7e5");
         bench.play("g1f3");
-        assert_eq!(bench.watcher.game().moves[..2], ["e2e4", "e7e5"], "at the reply");
+        assert_eq!(
+            bench.watcher.game().moves[..2],
+            ["e2e4", "e7e5"],
+            "the reply completes a half-move"
+        );
     }
 }
 
 #[test]
-fn an_illegal_move_and_pieces_that_are_displaced_are_not_judged() {
+fn illegal_moves_and_displaced_pieces_are_not_judged() {
     for protocol in BOTH {
         for (from, to) in [("g1", "g3"), ("a8", "a6"), ("h2", "b4")] {
             let mut bench = Bench::new(protocol);
@@ -30,7 +34,7 @@ fn an_illegal_move_and_pieces_that_are_displaced_are_not_judged() {
             bench.after(8000);
             bench.slide(&[from, to], HAND_MS);
             bench.has_played(&["e2e4", "e7e5"]);
-            // The game goes on when it is put right.
+            // The game goes on when the pieces are put right.
             bench.slide(&[to, from], HAND_MS);
             bench.after(2000);
             bench.play("g1f3");
@@ -40,7 +44,7 @@ fn an_illegal_move_and_pieces_that_are_displaced_are_not_judged() {
 }
 
 #[test]
-fn a_half_move_is_taken_back_when_the_board_has_stood_so_for_some_seconds() {
+fn a_takeback_counts_when_the_board_has_stood_for_some_seconds() {
     for protocol in BOTH {
         let mut bench = Bench::new(protocol);
         for uci in ["e2e4", "e7e5", "g1f3"] {
@@ -78,13 +82,13 @@ fn mate_and_kings_in_the_centre_end_a_game() {
 }
 
 #[test]
-fn a_pawn_becomes_what_stands_there() {
+fn a_pawn_becomes_the_piece_that_is_put_there() {
     for protocol in BOTH {
         let mut bench = Bench::new(protocol);
         for uci in ["a2a4", "b7b5", "a4b5", "h7h5", "b5b6", "h5h4", "b6a7", "h4h3"] {
             bench.play(uci);
         }
-        // It takes the knight and is a knight.
+        // The pawn captures the knight and becomes a knight.
         bench.squares[raw("a7")] = PieceCode::EMPTY;
         bench.tell();
         bench.after(HAND_MS);

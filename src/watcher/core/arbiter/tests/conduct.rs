@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What an arbiter sees beside the board, with a note.
+/// Reports of all kinds of conduct, each with a note.
 fn conduct() -> Vec<Report> {
     let of_conduct = IrregularityKind::ALL.into_iter().filter(|kind| kind.is_conduct());
     let noted = of_conduct.map(|kind| Report {
@@ -13,7 +13,7 @@ fn conduct() -> Vec<Report> {
 }
 
 #[test]
-fn what_is_seen_beside_the_board_is_of_no_half_move_and_nobody_is_named_for_it() {
+fn a_report_of_conduct_has_no_offender_unless_one_is_named() {
     assert_eq!(conduct().len(), 6);
     for (ply, told) in [(None, 2), (Some(0), 0), (Some(1), 1), (Some(2), 2)] {
         for mut report in conduct() {
@@ -36,7 +36,7 @@ fn what_is_seen_beside_the_board_is_of_no_half_move_and_nobody_is_named_for_it()
 }
 
 #[test]
-fn what_has_no_words_of_its_own_needs_a_note() {
+fn a_report_of_another_irregularity_needs_a_note() {
     let mut watcher = after_e4();
     let mut report = Report::of(IrregularityKind::Other, Some(Side::White));
     assert_eq!(refused(&mut watcher, Command::Report(report.clone())), "refused");
@@ -45,7 +45,7 @@ fn what_has_no_words_of_its_own_needs_a_note() {
 }
 
 #[test]
-fn a_device_loses_whatever_the_opponent_can_mate() {
+fn a_player_with_a_device_loses_whether_or_not_the_opponent_can_mate() {
     let events = reported(
         &mut after_e4(),
         IrregularityKind::ElectronicDevice,
@@ -56,11 +56,11 @@ fn a_device_loses_whatever_the_opponent_can_mate() {
         (ruling.penalty.kind, ruling.penalty.to),
         (PenaltyKind::Loss, Some(Side::Black))
     );
-    assert!(!ruling.provisional, "no mate is looked for");
+    assert!(!ruling.provisional, "the ruling does not depend on a mate");
 }
 
 #[test]
-fn only_a_person_closes_what_was_seen_beside_the_board() {
+fn only_a_person_closes_a_case_of_conduct() {
     let mut watcher = after_e4();
     for mut report in conduct() {
         for ply in [1, 2] {
@@ -69,7 +69,7 @@ fn only_a_person_closes_what_was_seen_beside_the_board() {
             watcher.handle_command(Millis(6000), command).unwrap();
         }
     }
-    // 1...e5, then both half-moves are taken back.
+    // Black plays 1...e5. Then both half-moves are taken back.
     answer_e5(&mut watcher);
     for to_ply in [1, 0] {
         let retract = Command::Retract { to_ply };
@@ -84,14 +84,14 @@ fn only_a_person_closes_what_was_seen_beside_the_board() {
 }
 
 #[test]
-fn what_is_open_beside_the_board_keeps_nobody_from_being_accused_at_it() {
+fn an_open_case_of_conduct_does_not_hide_an_offence_at_the_board() {
     let mut watcher = after_e4();
     for report in conduct() {
         let command = Command::Report(report);
         watcher.handle_command(Millis(6000), command).unwrap();
     }
     events(&mut watcher);
-    // White moves again, without having the move: 2.d4.
+    // White moves out of turn: 2.d4.
     knight(&mut watcher, 7000, 51, 0);
     knight(&mut watcher, 7300, 35, 1);
     hear(&mut watcher, 12_000, clock(Lever::RightHigh));

@@ -1,8 +1,8 @@
-//! What a person enters and the board does not show.
+//! Half-moves that a person enters and the board does not show.
 
 use super::*;
 
-/// The clock, whose time is stopped.
+/// A frame of the stopped clock.
 fn stopped(lever: Lever) -> Message<'static> {
     let Message::Clock(reading) = clock(lever) else {
         unreachable!()
@@ -13,7 +13,7 @@ fn stopped(lever: Lever) -> Message<'static> {
     })
 }
 
-/// 1.e4 e5 stand on the board, and the arbiter, who has stopped the clock, enters two half-moves more.
+/// The board shows 1.e4 e5. The arbiter has stopped the clock, and enters two more half-moves.
 fn entered() -> Watcher {
     let mut watcher = after_e4();
     play(&mut watcher, 6000, E5, Lever::LeftHigh);
@@ -29,22 +29,22 @@ fn entered() -> Watcher {
 
 const ENTERED: [&str; 4] = ["e2e4", "e7e5", "g1f3", "b8c6"];
 
-/// The board as it stands after 1.e4 e5.
+/// The squares after 1.e4 e5.
 fn after_e5() -> [PieceCode; 64] {
-    let mut men = initial_men();
-    for (square, man) in [(52, 0), (36, 1), (12, 0), (28, 7)] {
-        men[square] = PieceCode(man);
+    let mut squares = initial_pieces();
+    for (square, code) in [(52, 0), (36, 1), (12, 0), (28, 7)] {
+        squares[square] = PieceCode(code);
     }
-    men
+    squares
 }
 
 #[test]
-fn a_board_that_stands_as_before_takes_back_nothing_that_a_person_enters() {
+fn a_board_that_stands_as_before_takes_back_no_entered_half_moves() {
     let mut watcher = entered();
     for at in [12_000, 16_000, 20_000] {
         hear(&mut watcher, at, stopped(Lever::LeftHigh));
     }
-    // Nor where somebody adjusts a piece.
+    // A player adjusts a piece, which changes nothing.
     show(&mut watcher, 21_000, 60, PieceCode::EMPTY);
     show(&mut watcher, 21_500, 60, PieceCode(5));
     hear(&mut watcher, 30_000, stopped(Lever::LeftHigh));
@@ -55,7 +55,7 @@ fn a_board_that_stands_as_before_takes_back_nothing_that_a_person_enters() {
 }
 
 #[test]
-fn nor_does_it_after_a_restart_or_where_the_board_was_not_read_yet() {
+fn it_takes_back_none_after_a_restart_or_before_the_board_is_read() {
     let restarted = |watcher: &Watcher| {
         let text = serde_json::to_string(&watcher.snapshot()).unwrap();
         let mut again = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
@@ -66,9 +66,7 @@ fn nor_does_it_after_a_restart_or_where_the_board_was_not_read_yet() {
         hear(watcher, 900, Message::Dump(&after_e5()));
         hear(watcher, 1000, clock(Lever::LeftHigh));
         hear(watcher, 12_000, clock(Lever::LeftHigh));
-        for e in drained(watcher) {
-            eprintln!("{}", serde_json::to_string(&e).unwrap());
-        }
+        drained(watcher);
         assert_eq!(uci(watcher), ENTERED);
     };
     read(&mut restarted(&entered()));
@@ -82,7 +80,7 @@ fn nor_does_it_after_a_restart_or_where_the_board_was_not_read_yet() {
     enter(&mut unread);
     read(&mut unread);
 
-    // The clock speaks after the board.
+    // The clock sends its first frame after the dump.
     let mut unheard = restarted(&before);
     hear(&mut unheard, 500, Message::Dump(&after_e5()));
     enter(&mut unheard);
@@ -90,30 +88,30 @@ fn nor_does_it_after_a_restart_or_where_the_board_was_not_read_yet() {
 }
 
 #[test]
-fn an_earlier_position_that_is_put_up_later_counts() {
+fn an_earlier_position_that_is_set_up_later_counts() {
     let mut watcher = entered();
-    // The pieces are put as they were entered, and back.
-    for (at, square, man) in [(12_000, 62, 0), (12_400, 45, 3), (12_800, 1, 0), (13_200, 18, 9)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    // Players make the entered half-moves on the board, and take them back.
+    for (at, square, code) in [(12_000, 62, 0), (12_400, 45, 3), (12_800, 1, 0), (13_200, 18, 9)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 20_000, stopped(Lever::LeftHigh));
-    for (at, square, man) in [(21_000, 45, 0), (21_400, 62, 3), (21_800, 18, 0), (22_200, 1, 9)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    for (at, square, code) in [(21_000, 45, 0), (21_400, 62, 3), (21_800, 18, 0), (22_200, 1, 9)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 30_000, stopped(Lever::LeftHigh));
     assert_eq!(uci(&watcher), ENTERED[..2]);
 }
 
 #[test]
-fn what_was_entered_is_put_up_half_move_by_half_move() {
+fn players_may_make_the_entered_half_moves_one_by_one() {
     let mut watcher = entered();
-    for (at, square, man) in [(12_000, 62, 0), (12_400, 45, 3)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    for (at, square, code) in [(12_000, 62, 0), (12_400, 45, 3)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 18_000, stopped(Lever::LeftHigh));
-    assert_eq!(uci(&watcher), ENTERED, "the knight alone");
-    for (at, square, man) in [(20_000, 1, 0), (20_400, 18, 9)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    assert_eq!(uci(&watcher), ENTERED, "only the knight has moved so far");
+    for (at, square, code) in [(20_000, 1, 0), (20_400, 18, 9)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 26_000, stopped(Lever::LeftHigh));
     hear(&mut watcher, 27_000, clock(Lever::LeftHigh));
@@ -122,7 +120,7 @@ fn what_was_entered_is_put_up_half_move_by_half_move() {
 }
 
 #[test]
-fn half_moves_that_are_entered_over_the_array_begin_no_other_game() {
+fn half_moves_entered_over_the_initial_position_begin_no_other_game() {
     let mut watcher = after_e4();
     hear(&mut watcher, 6000, stopped(Lever::RightHigh));
     show(&mut watcher, 6500, 36, PieceCode::EMPTY);

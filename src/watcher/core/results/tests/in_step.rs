@@ -1,8 +1,8 @@
-//! The record is put right while a result stands that turns out to be the mistake.
+//! A person puts the record right while a result stands that turns out to be a mistake.
 
 use super::*;
 
-/// The record as events tell it, after `before`.
+/// The record after `before`, folded from events.
 fn folded(before: &[&str], events: &[Event]) -> Vec<String> {
     let mut record: Vec<String> = before.iter().map(|uci| (*uci).to_owned()).collect();
     for event in events {
@@ -22,8 +22,8 @@ fn folded(before: &[&str], events: &[Event]) -> Vec<String> {
 }
 
 #[test]
-fn what_follows_a_wrong_result_is_watched_on_when_the_record_is_put_right() {
-    // More half-moves than a search over a gap finds, by pieces that all come home.
+fn the_copy_goes_on_when_a_person_puts_the_record_right() {
+    // More half-moves than a search over a gap finds. All pieces come home.
     let [nf6, nc3, ng8, nb1, nc6, nb8] = [
         (6, 21, 9),
         (57, 42, 3),
@@ -79,17 +79,17 @@ fn what_follows_a_wrong_result_is_watched_on_when_the_record_is_put_right() {
             numbered.all(|(event, seq)| event.seq == seq),
             "{what}: {events:?}"
         );
-        // And it goes on.
+        // The game goes on.
         play(&mut watcher, 42_000, E5, Lever::LeftHigh);
         assert_eq!(uci(&watcher).last().unwrap(), "e7e5", "{what}");
     }
 }
 
 #[test]
-fn an_offence_that_was_found_after_a_result_keeps_its_half_move_when_others_are_entered() {
+fn an_offence_after_a_result_keeps_its_half_move_when_others_are_entered() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::Draw));
-    // 1...Ke8-e6 is no move.
+    // 1...Ke8-e6 is illegal.
     play(&mut watcher, 8000, (4, 20, 11), Lever::LeftHigh);
     hear(&mut watcher, 14_000, clock(Lever::LeftHigh));
     do_it(
@@ -115,12 +115,12 @@ fn an_offence_that_was_found_after_a_result_keeps_its_half_move_when_others_are_
 }
 
 #[test]
-fn what_cannot_follow_a_record_that_is_put_right_is_let_go_of() {
+fn a_copy_that_cannot_follow_a_correction_is_dropped() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
     play(&mut watcher, 8000, E5, Lever::LeftHigh);
     play(&mut watcher, 12_000, NF3, Lever::RightHigh);
-    // After 1.Nf3 neither 1...e5 2.Nf3 follows, so the game is taken up as after a gap.
+    // After 1.Nf3 the half-moves 1...e5 2.Nf3 cannot follow, so the watcher takes the game up as after a gap.
     do_it(&mut watcher, 16_000, Command::Correct(correct(1, 1, &["g1f3"])));
     drained(&mut watcher);
     do_it(&mut watcher, 20_000, resume());

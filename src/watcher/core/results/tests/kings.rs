@@ -1,41 +1,41 @@
-//! Kings that are put into the centre by mistake, and back, and those that contradict a ruling.
+//! Kings in the centre by mistake, and kings that contradict a ruling.
 
 use super::*;
 
-/// Both kings go to the centre, where Black is said to have won.
+/// Puts both kings on centre squares that show a win for Black.
 fn kings_up(watcher: &mut Watcher, at: u64) {
-    for (after, square, man) in [(0, 60, 0), (300, 35, 5), (600, 4, 0), (900, 28, 11)] {
-        show(watcher, at + after, square, PieceCode(man));
+    for (after, square, code) in [(0, 60, 0), (300, 35, 5), (600, 4, 0), (900, 28, 11)] {
+        show(watcher, at + after, square, PieceCode(code));
     }
     hear(watcher, at + 4000, clock(Lever::RightHigh));
     assert_eq!(watcher.game().result, Some(GameResult::BlackWins));
 }
 
-/// They go home.
+/// Puts both kings back.
 fn kings_down(watcher: &mut Watcher, at: u64) {
-    for (after, square, man) in [(0, 35, 0), (300, 60, 5), (600, 28, 0), (900, 4, 11)] {
-        show(watcher, at + after, square, PieceCode(man));
+    for (after, square, code) in [(0, 35, 0), (300, 60, 5), (600, 28, 0), (900, 4, 11)] {
+        show(watcher, at + after, square, PieceCode(code));
     }
     hear(watcher, at + 3000, clock(Lever::RightHigh));
 }
 
-/// The board and its clock after a restart, while the kings are up.
+/// A watcher after a restart that has read the board, with the kings in the centre, and the clock.
 fn restarted(watcher: &Watcher, at: u64) -> Watcher {
     let text = serde_json::to_string(&watcher.snapshot()).unwrap();
     let mut resumed = Watcher::new(Settings::default(), Some(serde_json::from_str(&text).unwrap()));
     resumed.handle_link_up(Millis(at), "port");
-    let mut men = initial_men();
-    for (square, man) in [(52, 0), (36, 1), (60, 0), (35, 5), (4, 0), (28, 11)] {
-        men[square] = PieceCode(man);
+    let mut squares = initial_pieces();
+    for (square, code) in [(52, 0), (36, 1), (60, 0), (35, 5), (4, 0), (28, 11)] {
+        squares[square] = PieceCode(code);
     }
-    hear(&mut resumed, at + 100, Message::Dump(&men));
+    hear(&mut resumed, at + 100, Message::Dump(&squares));
     hear(&mut resumed, at + 1000, clock(Lever::RightHigh));
     resumed
 }
 
 #[test]
-fn a_result_by_kings_is_taken_back_and_nothing_was_missed_before_a_restart_or_after() {
-    // More half-moves than a search over a gap finds, by pieces that come home.
+fn a_result_by_kings_can_be_taken_back_and_nothing_is_missed_with_or_without_a_restart() {
+    // More half-moves than a search over a gap finds. All pieces of White come home.
     let pieces = [
         E5,
         NF3,
@@ -73,7 +73,7 @@ fn a_result_by_kings_is_taken_back_and_nothing_was_missed_before_a_restart_or_af
 }
 
 #[test]
-fn kings_that_still_stand_there_end_no_game_twice_and_those_that_come_again_do() {
+fn kings_that_stay_in_the_centre_end_a_game_once_and_kings_that_come_again_end_it_again() {
     for restarts in [false, true] {
         let mut watcher = after_e4();
         kings_up(&mut watcher, 6000);
@@ -86,7 +86,7 @@ fn kings_that_still_stand_there_end_no_game_twice_and_those_that_come_again_do()
         kings_down(&mut watcher, 20_000);
         play(&mut watcher, 25_000, E5, Lever::LeftHigh);
         assert_eq!(uci(&watcher), ["e2e4", "e7e5"], "{restarts}");
-        // The pawn makes room.
+        // The pawn leaves the kings' square.
         show(&mut watcher, 30_000, 28, PieceCode::EMPTY);
         show(&mut watcher, 30_300, 12, PieceCode(7));
         kings_up(&mut watcher, 31_000);
@@ -94,7 +94,7 @@ fn kings_that_still_stand_there_end_no_game_twice_and_those_that_come_again_do()
 }
 
 #[test]
-fn a_half_move_that_is_taken_out_after_kings_leaves_the_game_open() {
+fn retracting_a_half_move_after_a_result_by_kings_leaves_the_game_open() {
     let mut watcher = after_e4();
     kings_up(&mut watcher, 6000);
     do_it(&mut watcher, 11_000, Command::Retract { to_ply: 0 });
@@ -102,7 +102,7 @@ fn a_half_move_that_is_taken_out_after_kings_leaves_the_game_open() {
     assert_eq!(watcher.game().result, Some(GameResult::Open));
 }
 
-/// White's flag fell after e4, as an arbiter says.
+/// A watcher to which an arbiter has reported White's flag fall after e4.
 fn with_a_fallen_flag() -> Watcher {
     let mut watcher = after_e4();
     let mut report = Report::of(IrregularityKind::FlagFall, Some(Side::White));
@@ -113,7 +113,7 @@ fn with_a_fallen_flag() -> Watcher {
 }
 
 #[test]
-fn kings_that_contradict_a_ruling_that_was_accepted_are_asked_about_until_somebody_plays_on() {
+fn a_notice_asks_about_kings_against_an_accepted_ruling_until_somebody_plays_on() {
     let contradicts = |result, watcher: &Watcher| match &watcher.core.phase {
         Phase::Game(game) => game.contradicts(result).is_some(),
         Phase::Waiting(_) => panic!("no game"),
@@ -127,29 +127,32 @@ fn kings_that_contradict_a_ruling_that_was_accepted_are_asked_about_until_somebo
     assert!(!contradicts(GameResult::BlackWins, &watcher));
     play(&mut watcher, 8000, E5, Lever::LeftHigh);
     play(&mut watcher, 12_000, NF3, Lever::RightHigh);
-    assert!(!contradicts(GameResult::WhiteWins, &watcher), "it was played on");
+    assert!(
+        !contradicts(GameResult::WhiteWins, &watcher),
+        "the players have played on"
+    );
     let mut watcher = with_a_fallen_flag();
     let case = watcher.game().open_irregularities[0].clone();
     let dismiss = Command::Dismiss { irregularity: case };
     do_it(&mut watcher, 7000, dismiss);
     assert!(
         !contradicts(GameResult::WhiteWins, &watcher),
-        "the flag had not fallen"
+        "the arbiter has dismissed the flag fall"
     );
 }
 
 #[test]
-fn kings_that_contradict_the_last_ruling_are_asked_about() {
+fn a_notice_asks_about_kings_that_contradict_the_last_ruling() {
     let mut watcher = with_a_fallen_flag();
-    // White's king to e4 (where the pawn stood), Black's to d5: White is said to have won.
-    for (at, square, man) in [
+    // White's king goes to e4, where the pawn stood, and Black's to d5. That shows a win for White.
+    for (at, square, code) in [
         (8000, 36, 0),
         (8300, 60, 0),
         (8600, 36, 5),
         (9000, 4, 0),
         (9300, 27, 11),
     ] {
-        show(&mut watcher, at, square, PieceCode(man));
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 12_000, clock(Lever::RightHigh));
     let told = drained(&mut watcher);
@@ -160,7 +163,7 @@ fn kings_that_contradict_the_last_ruling_are_asked_about() {
         .iter()
         .position(|event| matches!(event.body, Body::GameEnded { .. }));
     assert!(asked.is_some() && asked < ended, "{told:?}");
-    // The arbiter's word is told, though it is the same.
+    // The arbiter's result makes an event, though it is the same result.
     do_it(&mut watcher, 13_000, Command::result(GameResult::WhiteWins));
     let told = drained(&mut watcher);
     assert!(
@@ -170,7 +173,7 @@ fn kings_that_contradict_the_last_ruling_are_asked_about() {
 }
 
 #[test]
-fn kings_that_contradict_a_mate_are_asked_about_once_and_the_mate_stands() {
+fn a_notice_asks_once_about_kings_that_contradict_a_mate_which_stands() {
     let mut watcher = after_e4();
     let half_moves = [
         ((14, 30, 7), Lever::LeftHigh),
@@ -188,15 +191,15 @@ fn kings_that_contradict_a_mate_are_asked_about_once_and_the_mate_stands() {
         let is_question = |event: &Event| matches!(&event.body, Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS);
         drained(watcher).iter().filter(|event| is_question(event)).count()
     };
-    // On light squares: White wins, as he does.
-    for (after, square, man) in [(0, 60, 0), (300, 36, 5), (600, 4, 0), (900, 27, 11)] {
-        show(&mut watcher, 21_000 + after, square, PieceCode(man));
+    // Kings on light squares show a win for White, which is right.
+    for (after, square, code) in [(0, 60, 0), (300, 36, 5), (600, 4, 0), (900, 27, 11)] {
+        show(&mut watcher, 21_000 + after, square, PieceCode(code));
     }
     hear(&mut watcher, 26_000, stopped());
     assert_eq!(asked(&mut watcher), 0);
-    // On dark ones: Black.
-    for (after, square, man) in [(0, 36, 0), (300, 35, 5), (600, 27, 0), (900, 28, 11)] {
-        show(&mut watcher, 27_000 + after, square, PieceCode(man));
+    // Kings on dark squares show a win for Black.
+    for (after, square, code) in [(0, 36, 0), (300, 35, 5), (600, 27, 0), (900, 28, 11)] {
+        show(&mut watcher, 27_000 + after, square, PieceCode(code));
     }
     for at in [32_000, 36_000, 40_000] {
         hear(&mut watcher, at, stopped());

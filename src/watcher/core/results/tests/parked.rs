@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
+fn a_post_mortem_belongs_to_no_game_and_is_none() {
     let mut watcher = after_e4_under(named());
     drained(&mut watcher);
     set_up_anew(&mut watcher, 10_000);
@@ -15,13 +15,13 @@ fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
         matches!(&asked.body, Body::Notice { code, .. } if code == notice::SET_UP_WITHOUT_RESULT),
         "{asked:?}"
     );
-    // Somebody shows something without a clock.
-    for (at, (from, to, man)) in [(20_000, (52, 36, 1)), (24_000, E5)] {
+    // Players show some half-moves without a clock.
+    for (at, (from, to, code)) in [(20_000, (52, 36, 1)), (24_000, E5)] {
         show(&mut watcher, at, from, PieceCode::EMPTY);
-        show(&mut watcher, at + 400, to, PieceCode(man));
+        show(&mut watcher, at + 400, to, PieceCode(code));
     }
     hear(&mut watcher, 40_000, Message::NoClock);
-    assert_eq!(uci(&watcher), ["e2e4"], "the old game is as it was");
+    assert_eq!(uci(&watcher), ["e2e4"], "the parked game does not change");
     do_it(&mut watcher, 50_000, Command::result(GameResult::BlackWins));
     let first = drained(&mut watcher);
     let ended = first
@@ -32,13 +32,13 @@ fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
         let is_begun = |event: &Event| matches!(event.body, Body::GameStarted { .. });
         events.iter().any(is_begun)
     };
-    assert!(!begun(&first), "what was shown is no game: {first:?}");
-    // It goes on, and is nobody's game either; the next array begins one.
+    assert!(!begun(&first), "an analysis is no game: {first:?}");
+    // The analysis goes on, and is still no game. The next initial position begins one.
     show(&mut watcher, 52_000, 62, PieceCode::EMPTY);
     show(&mut watcher, 52_400, 45, PieceCode(3));
     hear(&mut watcher, 60_000, Message::NoClock);
     assert!(!begun(&drained(&mut watcher)));
-    let squares = initial_men();
+    let squares = initial_pieces();
     hear(&mut watcher, 70_000, Message::Dump(&squares));
     hear(&mut watcher, 90_000, clock(Lever::LeftHigh));
     play(&mut watcher, 91_000, (51, 35, 1), Lever::RightHigh);
@@ -47,7 +47,7 @@ fn a_post_mortem_is_no_part_of_a_game_and_no_game() {
 }
 
 #[test]
-fn a_game_that_is_played_by_the_clock_needs_nobody_to_say_so() {
+fn a_game_that_is_played_with_the_clock_begins_without_a_command() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
     drained(&mut watcher);
@@ -69,7 +69,7 @@ fn a_game_that_is_played_by_the_clock_needs_nobody_to_say_so() {
 }
 
 #[test]
-fn a_board_that_was_set_up_by_mistake_goes_on_with_its_game() {
+fn a_game_goes_on_after_its_board_was_set_up_by_mistake() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
     show(&mut watcher, 20_000, 52, PieceCode::EMPTY);
@@ -83,12 +83,12 @@ fn a_board_that_was_set_up_by_mistake_goes_on_with_its_game() {
 }
 
 #[test]
-fn a_next_game_that_began_while_its_board_was_parked_is_found_after_a_restart() {
+fn the_next_game_on_a_parked_board_is_found_after_a_restart() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
     let mut watcher = Watcher::new(named(), Some(watcher.snapshot()));
     watcher.handle_link_up(Millis(20_000), "port");
-    let squares = initial_men();
+    let squares = initial_pieces();
     hear(&mut watcher, 20_100, Message::Dump(&squares));
     hear(&mut watcher, 22_000, clock(Lever::LeftHigh));
     play(&mut watcher, 24_000, (52, 36, 1), Lever::RightHigh);
@@ -100,7 +100,7 @@ fn a_next_game_that_began_while_its_board_was_parked_is_found_after_a_restart() 
 }
 
 #[test]
-fn a_record_that_is_corrected_while_the_board_is_parked_costs_the_next_game_nothing() {
+fn correcting_a_parked_game_costs_the_next_game_nothing() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
     hear(&mut watcher, 20_000, clock(Lever::LeftHigh));

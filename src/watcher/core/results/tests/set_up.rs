@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// 1.e4 e5 2.Nf3, and White is reported for having used two hands at his first half-move: the ruling goes back to the array.
+/// A watcher after 1.e4 e5 2.Nf3 and a report that White used two hands at the first half-move. The target of
+/// its ruling is the initial position.
 fn reported() -> Watcher {
     let mut watcher = after_e4();
     play(&mut watcher, 6000, E5, Lever::LeftHigh);
@@ -17,12 +18,12 @@ fn reported() -> Watcher {
     watcher
 }
 
-/// All pieces go home.
+/// Puts all pieces on their initial squares.
 fn set_up(watcher: &mut Watcher, at: u64) {
     hear(watcher, at, stopped());
-    let men = [(36, 0), (52, 1), (28, 0), (12, 7), (45, 0), (62, 3)];
-    for (i, (square, man)) in (1..).zip(men) {
-        show(watcher, at + 300 * i, square, PieceCode(man));
+    let pieces = [(36, 0), (52, 1), (28, 0), (12, 7), (45, 0), (62, 3)];
+    for (i, (square, code)) in (1..).zip(pieces) {
+        show(watcher, at + 300 * i, square, PieceCode(code));
     }
     hear(watcher, at + 10_000, stopped());
 }
@@ -42,7 +43,7 @@ fn the_next_game_begins_all_the_same() {
     show(&mut watcher, 32_300, 36, PieceCode(1));
     hear(&mut watcher, 32_600, clock(Lever::RightHigh));
     hear(&mut watcher, 34_000, clock(Lever::RightHigh));
-    // A dialog of the game before was open all the time.
+    // A person sends a report of the game before, late.
     let late = Report {
         game: Some(1),
         ..Report::of(IrregularityKind::TwoHands, Some(Side::White))

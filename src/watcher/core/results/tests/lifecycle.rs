@@ -1,8 +1,8 @@
-//! Evenings on which several things go wrong, one after the other.
+//! Lifecycles of games in which several things go wrong, one after the other.
 
 use super::*;
 
-/// 1.d4 d5 2.Nf3 Nc6 by the clock, from the initial array.
+/// Plays 1.d4 d5 2.Nf3 Nc6 with the clock, from the initial position.
 fn play_four(watcher: &mut Watcher, at: u64) {
     hear(watcher, at, clock(Lever::LeftHigh));
     play(watcher, at + 1000, (51, 35, 1), Lever::RightHigh);
@@ -32,12 +32,12 @@ fn of_game(number: u32, command: Command) -> Command {
     }
 }
 
-/// The board and its clock after a restart, as they stand.
-fn restarted(watcher: &Watcher, settings: Settings, men: &[PieceCode; 64], lever: Lever) -> Watcher {
+/// A watcher after a restart that has read the board and the clock as they stand.
+fn restarted(watcher: &Watcher, settings: Settings, squares: &[PieceCode; 64], lever: Lever) -> Watcher {
     let text = serde_json::to_string(&watcher.snapshot()).unwrap();
     let mut resumed = Watcher::new(settings, Some(serde_json::from_str(&text).unwrap()));
     resumed.handle_link_up(Millis(0), "port");
-    hear(&mut resumed, 100, Message::Dump(men));
+    hear(&mut resumed, 100, Message::Dump(squares));
     hear(&mut resumed, 1000, clock(lever));
     hear(&mut resumed, 3000, clock(lever));
     resumed
@@ -50,7 +50,7 @@ fn accused(events: &[Event]) -> bool {
 }
 
 #[test]
-fn a_game_that_has_not_begun_has_nothing_to_put_right_but_a_forfeit() {
+fn a_game_that_has_not_begun_takes_no_command_but_a_forfeit() {
     let mut watcher = after_e4();
     let asked = [
         Command::Correct(correct(1, 1, &["d4"])),
@@ -65,7 +65,7 @@ fn a_game_that_has_not_begun_has_nothing_to_put_right_but_a_forfeit() {
 }
 
 #[test]
-fn a_forfeit_that_is_taken_back_is_of_its_own_game() {
+fn taking_a_forfeit_back_leaves_the_game_before_alone() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
     let forfeit = Command::result(GameResult::WhiteByForfeit);
@@ -76,10 +76,10 @@ fn a_forfeit_that_is_taken_back_is_of_its_own_game() {
 }
 
 #[test]
-fn what_was_played_after_a_result_is_of_the_game_that_has_it() {
+fn half_moves_after_a_result_belong_to_the_game_with_that_result() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
-    // The pieces are set up while nobody has stopped the clock: the next game begins in the same look.
+    // The pieces are set up while the clock runs, so the next game begins in the same review.
     hear(&mut watcher, 7000, clock(Lever::LeftHigh));
     show(&mut watcher, 8000, 36, PieceCode::EMPTY);
     show(&mut watcher, 8300, 52, PieceCode(1));
@@ -97,7 +97,7 @@ fn what_was_played_after_a_result_is_of_the_game_that_has_it() {
 }
 
 #[test]
-fn an_old_game_is_put_right_while_the_next_one_is_played() {
+fn a_person_puts_a_parked_game_right_while_the_next_one_is_played() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
     hear(&mut watcher, 20_000, clock(Lever::LeftHigh));
@@ -115,13 +115,13 @@ fn an_old_game_is_put_right_while_the_next_one_is_played() {
 fn the_pieces_are_set_up_twice_before_anybody_gives_a_result() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
-    // Something is shown without a clock, and the pieces are set up again.
-    for (at, square, man) in [(20_000, 52, 0), (20_400, 36, 1), (24_000, 12, 0), (24_400, 28, 7)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    // Players show some half-moves without a clock, and set the pieces up again.
+    for (at, square, code) in [(20_000, 52, 0), (20_400, 36, 1), (24_000, 12, 0), (24_400, 28, 7)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 35_000, stopped());
-    for (at, square, man) in [(36_000, 36, 0), (36_400, 52, 1), (37_000, 28, 0), (37_400, 12, 7)] {
-        show(&mut watcher, at, square, PieceCode(man));
+    for (at, square, code) in [(36_000, 36, 0), (36_400, 52, 1), (37_000, 28, 0), (37_400, 12, 7)] {
+        show(&mut watcher, at, square, PieceCode(code));
     }
     hear(&mut watcher, 45_000, stopped());
     drained(&mut watcher);
@@ -136,7 +136,7 @@ fn the_pieces_are_set_up_twice_before_anybody_gives_a_result() {
 fn the_pieces_were_set_up_anew_before_a_restart() {
     let mut watcher = after_e4_under(named());
     set_up_anew(&mut watcher, 10_000);
-    let mut resumed = restarted(&watcher, named(), &initial_men(), Lever::LeftHigh);
+    let mut resumed = restarted(&watcher, named(), &initial_pieces(), Lever::LeftHigh);
     assert_eq!(
         (resumed.game().game, uci(&resumed)),
         (Some(1), vec!["e2e4".to_owned()])
@@ -150,12 +150,12 @@ fn the_pieces_were_set_up_anew_before_a_restart() {
 }
 
 #[test]
-fn after_a_restart_a_wrong_result_still_costs_nothing() {
+fn a_wrong_result_costs_nothing_even_after_a_restart() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
-    let mut men = initial_men();
-    men.swap(52, 36);
-    let mut resumed = restarted(&watcher, Settings::default(), &men, Lever::RightHigh);
+    let mut squares = initial_pieces();
+    squares.swap(52, 36);
+    let mut resumed = restarted(&watcher, Settings::default(), &squares, Lever::RightHigh);
     play(&mut resumed, 8000, E5, Lever::LeftHigh);
     play(&mut resumed, 12_000, NF3, Lever::RightHigh);
     drained(&mut resumed);
@@ -167,7 +167,7 @@ fn after_a_restart_a_wrong_result_still_costs_nothing() {
 }
 
 #[test]
-fn a_half_move_that_was_put_right_while_the_result_was_wrong_stays_right() {
+fn a_correction_under_a_wrong_result_stays() {
     let mut watcher = after_e4();
     do_it(&mut watcher, 6000, Command::result(GameResult::WhiteWins));
     do_it(&mut watcher, 7000, Command::Correct(correct(1, 1, &["d4"])));
@@ -178,7 +178,7 @@ fn a_half_move_that_was_put_right_while_the_result_was_wrong_stays_right() {
 }
 
 #[test]
-fn what_was_reported_and_closed_while_the_result_was_wrong_holds() {
+fn reports_and_closed_cases_under_a_wrong_result_stay() {
     let mut watcher = after_e4();
     let of = |kind| Command::Report(Report::of(kind, Some(Side::White)));
     do_it(&mut watcher, 5500, of(IrregularityKind::Disturbing));
@@ -194,7 +194,7 @@ fn what_was_reported_and_closed_while_the_result_was_wrong_holds() {
     do_it(&mut watcher, 8000, resume());
     assert_eq!(watcher.game().open_irregularities, reported);
     drained(&mut watcher);
-    // The next offence is the second one, and what was closed is closed.
+    // The next offence is the second one, and the closed case stays closed.
     do_it(&mut watcher, 9000, of(IrregularityKind::IllegalMove));
     let told = drained(&mut watcher);
     let Body::Irregularity(it) = &told[0].body else {
@@ -206,7 +206,7 @@ fn what_was_reported_and_closed_while_the_result_was_wrong_holds() {
 }
 
 #[test]
-fn more_half_moves_than_there_are_cannot_be_taken_out() {
+fn a_correction_cannot_take_out_more_half_moves_than_there_are() {
     let mut watcher = after_e4();
     for delete in [2, u32::MAX] {
         let order = Command::Correct(correct(1, delete, &[]));
