@@ -4,15 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)] // a benchmark measures time and stops at what it does not expect
 
-use std::time::Instant;
+use std::{ops::Range, time::Instant};
 
 use dgt2mqtt::{
-    dgt::line::budget,
+    dgt::{Command, Decoder, Message, line::budget},
     event::{Body, Event},
     sim::{
         line::Troubles,
         mess::{self, Fault, FaultRates, SimulatedGame},
-        rehearsal::line::LineRehearsal,
+        rehearsal::line::{LineRehearsal, SeatOfLine},
     },
     time::Millis,
 };
@@ -24,6 +24,44 @@ const PLAYING: [u64; 2] = [30_000, 120_000];
 
 fn games(count: u64, faults: &FaultRates) -> Vec<SimulatedGame> {
     (0..count).map(|seed| mess::play(faults, seed)).collect()
+}
+
+/// How long the boards waited from the question for the whole board to its answer, where that was asked within a time (milliseconds each).
+fn waits(hall: &LineRehearsal, asked: Range<u64>) -> Vec<u64> {
+    let is_within = |at: &Millis| asked.contains(&at.0);
+    let mut waits: Vec<u64> = hall
+        .seats
+        .iter()
+        .flat_map(|seat| waits_of(seat, is_within))
+        .collect();
+    waits.sort_unstable();
+    waits
+}
+
+fn waits_of(seat: &SeatOfLine, is_within: impl Fn(&Millis) -> bool) -> Vec<u64> {
+    let mut decoder = Decoder::new();
+    let mut dumps = Vec::new();
+    for (at, bytes) in &seat.heard {
+        decoder.push(*at, bytes, &mut |message| {
+            if let Message::Dump(_) = message {
+                dumps.push(*at);
+            }
+        });
+    }
+    let is_dump = |(_, words): &&(Millis, Vec<u8>)| words[..] == Command::Dump.bytes()[..];
+    let (mut waits, mut answered) = (Vec::new(), Millis(0));
+    for (asked, _) in seat.asked.iter().filter(is_dump) {
+        // Asked again before the answer: the first has waited longest.
+        if *asked < answered || !is_within(asked) {
+            continue;
+        }
+        let Some(answer) = dumps.iter().find(|at| *at >= asked) else {
+            continue;
+        };
+        answered = *answer;
+        waits.push(answer.since(*asked));
+    }
+    waits
 }
 
 fn main() {
@@ -47,6 +85,16 @@ fn main() {
         let (cycle, longest) = (figures.cycle_ms, figures.longest_ms);
         println!("{boards:>6}  {computed:>8}  {cycle:>9}  {longest:>7}  {aim:>7}");
         missed |= computed > aim || cycle > aim;
+        let waits = waits(&hall, PLAYING[0]..u64::MAX);
+        let share =
+            |percent: usize| waits.get((waits.len() * percent / 100).min(waits.len().saturating_sub(1)));
+        println!(
+            "        {} whole boards were asked for: after {:?} ms in the median, {:?} at p99, {:?} at the most",
+            waits.len(),
+            share(50).unwrap_or(&0),
+            share(99).unwrap_or(&0),
+            waits.last().unwrap_or(&0)
+        );
     }
     let games = games(12, &FaultRates::default().with(Fault::Rapid));
     let mut hall = LineRehearsal::of_games(&games, Troubles::default(), 1);

@@ -34,7 +34,7 @@ pub fn troubles_seed() -> u64 {
 }
 
 /// These captures on one line, each watched as the gateway does.
-fn hall(captures: Vec<Capture>, troubles: Troubles) -> LineRehearsal {
+pub fn hall(captures: Vec<Capture>, troubles: Troubles) -> LineRehearsal {
     LineRehearsal::new(boards(captures), troubles, troubles_seed())
 }
 
@@ -138,7 +138,7 @@ fn stands(events: &[Event]) -> Vec<String> {
 
 /// These captures on one line say the half-moves and the irregularities of each alone, in order, and nothing besides: as many ways in which
 /// boards may answer as `seeds` are tried, on the line that `hall` makes of them.
-fn say_what_each_says_alone(names: &[String], seeds: u64, hall: impl Fn(Vec<Capture>, u64) -> LineRehearsal) {
+fn say_and_are_right(names: &[String], seeds: u64, hall: impl Fn(Vec<Capture>, u64) -> LineRehearsal) {
     let Some(folder) = folder("captures") else { return };
     let alone: Vec<_> = read(&folder, names)
         .iter()
@@ -175,7 +175,7 @@ fn seeds(few: u64) -> u64 {
 #[test]
 fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
     let names = TWELVE.map(|kind| format!("{kind}-00"));
-    say_what_each_says_alone(&names, seeds(3), bad_hall);
+    say_and_are_right(&names, seeds(3), bad_hall);
     let Some(folder) = folder("captures") else { return };
     let mut hall = bad_hall(read(&folder, &names), 1);
     hall.run(END);
@@ -199,14 +199,14 @@ fn forty() -> Option<Vec<String>> {
 #[test]
 fn forty_boards_on_a_bad_line_say_what_each_says_alone() {
     if let Some(names) = forty() {
-        say_what_each_says_alone(&names, seeds(1), bad_hall);
+        say_and_are_right(&names, seeds(1), bad_hall);
     }
 }
 
 #[test]
 fn forty_boards_of_classical_games_say_what_each_says_alone() {
     if let Some(names) = forty() {
-        say_what_each_says_alone(&names, seeds(1), |captures, seed| {
+        say_and_are_right(&names, seeds(1), |captures, seed| {
             LineRehearsal::new(boards(captures), Troubles::default(), seed)
         });
     }
@@ -305,7 +305,7 @@ fn the_rounds_of_the_documentation_are_computed() {
 }
 
 /// What is played and what is wrong with it, in order.
-fn told(events: &[Event]) -> Vec<String> {
+pub fn told(events: &[Event]) -> Vec<String> {
     let word = |event: &Event| match &event.body {
         Body::Move(made) => Some(made.uci.clone()),
         Body::MovesRetracted { to_ply, .. } => Some(format!("back to {to_ply}")),
@@ -316,7 +316,7 @@ fn told(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(word).collect()
 }
 
-const FIXTURES: [&str; 12] = [
+pub const FIXTURES: [&str; 12] = [
     "adjusting",
     "board-turned",
     "capture-attacker-first",
@@ -331,8 +331,8 @@ const FIXTURES: [&str; 12] = [
     "kings-drawn",
 ];
 
-#[test]
-fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
+/// Twelve short games; they begin when who watches is there.
+pub fn fixtures() -> Vec<Capture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let read = |name: &&str| {
         let bytes = std::fs::read(folder.join(format!("{name}.dgtcap")));
@@ -343,6 +343,12 @@ fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
     for record in captures.iter_mut().flat_map(|capture| &mut capture.records) {
         record.at = record.at + 4000;
     }
+    captures
+}
+
+#[test]
+fn twelve_fixtures_on_one_line_say_what_each_says_alone() {
+    let captures = fixtures();
     let mut hall = hall(captures.clone(), Troubles::default());
     hall.run(Millis(3_600_000));
     let alone = captures.iter().map(|capture| told(&told::events(capture, "1")));

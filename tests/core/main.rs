@@ -21,6 +21,7 @@ mod laws_rulings;
 mod laws_sentences;
 mod line_games;
 mod line_others;
+mod line_restarts;
 mod long_games;
 mod mate_corpus;
 mod occ1_games;

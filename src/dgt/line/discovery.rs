@@ -4,7 +4,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::super::bus::{Address, BusAnswer, BusCommand, BusDecoder};
+use super::{
+    super::bus::{Address, BusAnswer, BusCommand, BusDecoder},
+    echo::Echo,
+};
 use crate::time::Millis;
 
 /// How long answers to a question to all may take (milliseconds).
@@ -20,6 +23,7 @@ const MOST: u32 = 12;
 #[derive(Debug, Default)]
 pub struct Discovery {
     decoder: BusDecoder,
+    echo: Echo,
     found: BTreeSet<Address>,
     /// Boards that answered in this round. No board answers twice.
     answered: BTreeSet<Address>,
@@ -64,11 +68,12 @@ impl Discovery {
     /// Takes bytes of the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
         let mut pongs = Vec::new();
-        self.decoder.push(now, bytes, &mut |address, answer| {
-            if answer == BusAnswer::Pong {
-                pongs.extend(Address::new(address));
-            }
-        });
+        self.decoder
+            .push(now, &self.echo.strip(bytes), &mut |address, answer| {
+                if answer == BusAnswer::Pong {
+                    pongs.extend(Address::new(address));
+                }
+            });
         for address in pongs {
             self.is_new |= self.found.insert(address);
             if self.pings && !self.answered.insert(address) {
@@ -124,6 +129,8 @@ impl Discovery {
 
     /// The next bytes for the line.
     pub fn poll_transmit(&mut self) -> Option<[u8; 4]> {
-        self.out.pop_front()
+        let question = self.out.pop_front()?;
+        self.echo.is_sent(question);
+        Some(question)
     }
 }

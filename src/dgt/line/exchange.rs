@@ -17,8 +17,9 @@ const PAUSES: u64 = 100;
 /// The longest answer of a known length, in bytes: a dump of a large board. An answer to another program,
 /// which may come first, is no longer. So a line that is never quiet keeps no board waiting.
 const LONGEST: u64 = 106;
-/// Time of a question of four bytes on the wire.
-pub(super) const QUESTION: u64 = wire_ms(4);
+/// Number of bytes of a question, and its time on the wire.
+pub(super) const QUESTION_BYTES: usize = 4;
+pub(super) const QUESTION: u64 = wire_ms(QUESTION_BYTES as u64);
 
 /// A question on a line that boards share. There are no others: this type cannot express a command that
 /// writes into a board, resets it or takes it off the line. The original program writes a tag into each

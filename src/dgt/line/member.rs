@@ -23,7 +23,7 @@ const CLOCK_A_BOARD: u64 = 60;
 /// The master asks for a clock with less left than this many seconds at each visit.
 const SHORT: u32 = 300;
 /// How much a visit with an extra answer counts, compared with one with a damaged answer.
-const ECHOED: u32 = 3;
+pub(super) const ECHOED: u32 = 3;
 /// After extra answers, either two boards have one address, or another program asks as well. So the master
 /// leaves the board alone for this long at least, and twice as long at most. If it answers meanwhile, another
 /// program asks it.

@@ -13,10 +13,12 @@
 //! `exchange` has the possible questions and how long the master waits for an answer. `member` decides which
 //! questions a board gets and when, and `visit` asks them. `order` puts the answers of a visit in order, and
 //! `stand_in` talks with the watcher. `discovery` finds the boards before a line is used, and `search` those
-//! that come later. `others` deals with answers to another program.
+//! that come later. `others` deals with answers to another program, and
+//! `echo` with questions that an adapter hands back.
 
 pub mod budget;
 pub mod discovery;
+mod echo;
 mod exchange;
 mod figures;
 mod member;
@@ -30,6 +32,7 @@ use std::collections::VecDeque;
 
 use super::bus::{Address, BusCommand, BusDecoder};
 use crate::time::Millis;
+use echo::Echo;
 use exchange::{Answer, QUESTION, Question};
 pub use figures::{Figure, Figures};
 pub use member::Errors;
@@ -61,6 +64,7 @@ pub enum Said {
 pub struct Master {
     members: Vec<Member>,
     decoder: BusDecoder,
+    echo: Echo,
     visit: Option<Visit>,
     /// The index of the board whose turn it is.
     turn: usize,
@@ -100,6 +104,7 @@ impl Master {
             .collect();
         Self {
             decoder: BusDecoder::new(),
+            echo: Echo::default(),
             visit: None,
             turn: 0,
             probe_turn: 0,
@@ -133,9 +138,13 @@ impl Master {
 
     /// Takes bytes of the line, in any split.
     pub fn handle_bytes(&mut self, now: Millis, bytes: &[u8]) {
+        let bytes = self.echo.strip(bytes);
+        if bytes.is_empty() {
+            return self.handle_timeout(now);
+        }
         let mut answers = Vec::new();
         let damage = self.decoder.stats().damage();
-        self.decoder.push(now, bytes, &mut |address, answer| {
+        self.decoder.push(now, &bytes, &mut |address, answer| {
             answers.extend(Answer::of(&answer).map(|answer| (address, answer)));
         });
         self.heard = Some(now);
@@ -187,7 +196,9 @@ impl Master {
 
     /// The next bytes for the line.
     pub fn poll_transmit(&mut self) -> Option<[u8; 4]> {
-        self.out.pop_front()
+        let question = self.out.pop_front()?;
+        self.echo.is_sent(question);
+        Some(question)
     }
 
     /// The next report about a board.

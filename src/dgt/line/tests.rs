@@ -15,8 +15,10 @@ use crate::{
     },
 };
 
+mod echoes;
 mod restart;
 mod rivals;
+mod twins;
 
 /// A capture in which a pawn moves from e2 to e4 and the clock is pressed, one second after it began.
 const MOVE: &str = "# dgtcap 1\n\
@@ -50,6 +52,8 @@ struct Rig {
     other: Vec<(u64, Vec<u8>)>,
     /// The rig greets each board that comes, as a watcher does.
     is_greeted: bool,
+    /// The adapter hands back what is sent through it.
+    echoes: bool,
 }
 
 impl Rig {
@@ -61,6 +65,7 @@ impl Rig {
             said: Vec::new(),
             other: Vec::new(),
             is_greeted: true,
+            echoes: false,
         }
     }
 
@@ -92,6 +97,9 @@ impl Rig {
             }
             while let Some(question) = self.master.poll_transmit() {
                 self.line.handle_bytes(self.now, &question);
+                for byte in question.iter().filter(|_| self.echoes) {
+                    self.master.handle_bytes(self.now, &[*byte]);
+                }
             }
             self.now = self.now + 1;
         }
@@ -290,23 +298,6 @@ fn the_master_uses_changes_that_another_program_asks_for() {
     assert!(rig.figures().unasked > 0);
 }
 
-#[test]
-fn the_master_finds_two_boards_of_one_address_and_ignores_them() {
-    let mut rig = Rig::new(2, Troubles::default());
-    let twin = player(MOVE, 0);
-    rig.line = SimulatedLine::new(
-        vec![player(MOVE, 0), twin, player(MOVE, 1)],
-        Troubles::default(),
-        3,
-    );
-    rig.run(20_000);
-    assert_eq!(rig.moves(1), PLAYED);
-    let last = rig.said.iter().rfind(|(_, of, _)| *of == address(0).get());
-    assert!(matches!(last, None | Some((..10_000, _, Said::Gone))), "{last:?}");
-    let figures = rig.figures();
-    assert!(figures.boards[0].is_garbled && !figures.is_shared, "{figures:?}");
-}
-
 /// The other program asks again and again, and mostly so soon after the master that a twin of the board could
 /// have answered.
 #[test]
@@ -458,8 +449,7 @@ fn a_board_that_comes_later_is_found_while_the_others_go_on() {
 fn discover(addresses: &[u16]) -> (Discovery, u64) {
     let players = addresses.iter().map(|n| player(MOVE, *n)).collect();
     let mut line = SimulatedLine::new(players, Troubles::default(), 5);
-    let mut discovery = Discovery::new();
-    let mut now = Millis(0);
+    let (mut discovery, mut now) = (Discovery::new(), Millis(0));
     while !discovery.is_over() && now.0 < 100_000 {
         line.handle_timeout(now);
         while let Some(Output::Send(bytes)) = line.poll_output() {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::{
     Master, Said, budget,
     exchange::{Answer, Exchange, Question},
-    member::Member,
+    member::{ECHOED, Member},
     order::Answers,
 };
 use crate::time::Millis;
@@ -172,15 +172,16 @@ impl Master {
         }
     }
 
-    /// Whether another program asks, or what half of the others say, or more, comes damaged as well: what does so of one board alone is of
-    /// two boards of one address.
+    /// Whether another program asks, or what most of the others say comes damaged as well: what does so of one board alone is of two
+    /// boards of one address. One other tells nothing of the line, and who may be such a board himself is no measure for it.
     fn is_noisy(&self, now: Millis, at: usize) -> bool {
-        let is_other = |(index, member): &(usize, &Member)| *index != at && member.is_here;
+        let is_other =
+            |(index, member): &(usize, &Member)| *index != at && member.is_here && member.garbled <= ECHOED;
         let others = self.members.iter().enumerate().filter(is_other);
         let (count, damaged) = others.fold((0, 0), |(count, damaged), (_, member)| {
             (count + 1, damaged + usize::from(member.was_damaged))
         });
-        self.is_shared(now) || count > 0 && 2 * damaged >= count
+        self.is_shared(now) || count > 1 && 2 * damaged > count
     }
 
     pub(super) fn tell(&mut self, now: Millis, at: usize, answers: &Answers) {

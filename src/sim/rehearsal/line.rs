@@ -27,6 +27,7 @@ use crate::{
 pub struct SeatOfLine {
     /// The address of the board on the line.
     pub address: Address,
+    settings: Settings,
     watcher: Watcher,
     /// The link of the watcher is up.
     up: bool,
@@ -34,6 +35,8 @@ pub struct SeatOfLine {
     pub events: Vec<Event>,
     /// The bytes that the watcher was given, and when.
     pub heard: Vec<(Millis, Vec<u8>)>,
+    /// The bytes that the watcher asked with, and when.
+    pub asked: Vec<(Millis, Vec<u8>)>,
     /// When the link went up and down.
     pub links: Vec<(u64, bool)>,
 }
@@ -54,6 +57,13 @@ pub struct LineRehearsal {
     pub others: VecDeque<(Millis, Vec<u8>)>,
 }
 
+fn master_of(seats: &[SeatOfLine]) -> Master {
+    let all = seats
+        .iter()
+        .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
+    Master::new(all)
+}
+
 /// The address of board number `n`, from 0.
 #[must_use]
 pub fn address(n: usize) -> Address {
@@ -71,18 +81,17 @@ impl LineRehearsal {
             players.push(player.on_line(Slave::new(address(n).get())));
             seats.push(SeatOfLine {
                 address: address(n),
-                watcher: Watcher::new(settings, None),
+                watcher: Watcher::new(settings.clone(), None),
+                settings,
                 up: false,
                 events: Vec::new(),
                 heard: Vec::new(),
+                asked: Vec::new(),
                 links: Vec::new(),
             });
         }
-        let all = seats
-            .iter()
-            .map(|seat| (seat.address, format!("{:05}", seat.address.get())));
         Self {
-            master: Master::new(all),
+            master: master_of(&seats),
             line: SimulatedLine::new(players, troubles, seed),
             seats,
             now: Millis(0),
@@ -128,6 +137,25 @@ impl LineRehearsal {
         for seat in &mut self.seats {
             seat.watcher.handle_end(self.now);
             seat.drain();
+        }
+    }
+
+    /// Until `end`, and the daemon goes on.
+    pub fn pass(&mut self, end: Millis) {
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// The daemon stops, and another one goes on from what it has kept.
+    pub fn restart(&mut self) {
+        self.line.handle_hang_up(self.now);
+        self.master = master_of(&self.seats);
+        for seat in &mut self.seats {
+            let kept = seat.watcher.snapshot();
+            seat.watcher = Watcher::new(seat.settings.clone(), Some(kept));
+            seat.links.push((self.now.0, false));
+            seat.up = false;
         }
     }
 
@@ -239,6 +267,7 @@ impl SeatOfLine {
         while let Some(command) = self.watcher.poll_transmit() {
             if self.up {
                 master.handle_words(now, self.address, &command);
+                self.asked.push((now, command.to_vec()));
             }
         }
         while let Some(LinkWish::Reopen) = self.watcher.poll_wish() {
