@@ -161,7 +161,7 @@ impl Game {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw these half-moves, so the record may be wrong.
-            let told = self.doubt.gap.unwrap_or(self.plies());
+            let told = self.doubt.gap.unwrap_or_else(|| self.plies());
             self.doubt.of_gap(told);
         }
         let last = || self.record.iter().rposition(recovered).unwrap_or(0);
