@@ -411,6 +411,32 @@ fn what_was_cut_off_is_dropped_in_any_split() {
     assert_eq!(evening(true), evening(false));
 }
 
+/// Found by chance: a message after one that was cut off. The dump that mends the damage is due at the same
+/// time, whether the message comes in one read or in several.
+#[test]
+fn a_change_after_damage_does_not_put_off_the_dump_that_mends_it() {
+    let due = |reads: &[&str]| {
+        let (mut watcher, mut seen) = run(&[
+            (100, Op::Up),
+            (200, array("08 09 0a 0c 0b 0a 09 08", "00")),
+            (500, hex("93 00 05 01 08")),
+            (1700, hex("81")),
+        ]);
+        let now = Millis(4500);
+        pass(&mut watcher, now, &mut seen);
+        for read in reads {
+            let Op::Bytes(bytes) = hex(read) else {
+                unreachable!("these are bytes")
+            };
+            watcher.handle_bytes(now, &bytes);
+        }
+        watcher.poll_timeout()
+    };
+    let in_one = due(&["8e 00 05 03 00"]);
+    assert_eq!(in_one, Some(Millis(4800)));
+    assert_eq!(due(&["8e", "00 05 03 00"]), in_one);
+}
+
 /// Found by chance: a square that shows no piece when a press without a move is accepted.
 #[test]
 fn what_an_act_left_is_the_same_after_a_restart() {

@@ -97,6 +97,8 @@ pub struct Session {
     /// When the session last asked for a sign of life before it was due.
     sign_asked: Option<Millis>,
     dump_due: Millis,
+    /// When a dump is due because of damage on the line. Changes of squares do not put it off.
+    mend_due: Option<Millis>,
     battery: BatteryWatch,
     last_clock: Millis,
     /// When a running clock must have sent its next frame.
@@ -142,6 +144,7 @@ impl Session {
             probed: None,
             sign_asked: None,
             dump_due: Millis::default(),
+            mend_due: None,
             battery: BatteryWatch::default(),
             last_clock: Millis::default(),
             clock_due: None,
@@ -266,7 +269,8 @@ impl Session {
         let damaged = line.damage() > self.line.damage();
         self.line = line;
         if damaged {
-            self.dump_due = self.dump_due.min(now + MEND);
+            // A deadline from before the greeting may have passed.
+            self.mend_due = self.mend_due.filter(|due| *due > now).or(Some(now + MEND));
         }
         let stuck = line.nothings.saturating_sub(self.nothings_before) >= NOTHINGS;
         if stuck && matches!(self.phase, Phase::Opening | Phase::Up) {
@@ -335,6 +339,7 @@ impl Session {
             Phase::Opening => send,
             Phase::Up => Millis::earliest([
                 Some(self.dump_due),
+                self.mend_due,
                 Some(self.life_due()),
                 self.clock_due,
                 self.battery.due(),
@@ -363,7 +368,8 @@ impl Session {
             self.probed = Some(now);
             self.ask(Command::Firmware);
         }
-        if now >= self.dump_due {
+        if now >= self.dump_due || self.mend_due.is_some_and(|due| now >= due) {
+            self.mend_due = None;
             self.ask(Command::Dump);
             if now.since(self.last_clock) >= QUIET_DUMP {
                 self.ask(Command::Clock);

@@ -36,6 +36,9 @@ pub(super) struct Missed {
     pub(super) from: Squares,
     /// What happened, in order.
     pub(super) steps: Vec<Step>,
+    /// Some of the steps happened while the board had no power. The board logged only what stood there after
+    /// that, so nobody knows their order, or whether others came between.
+    pub(super) is_blind: bool,
 }
 
 /// A log that is being read.
@@ -46,6 +49,8 @@ struct Reading<'a> {
     /// After the power came back, the squares whose pieces the board has logged so far; none at other times.
     counted: Option<u64>,
     steps: Vec<Step>,
+    /// The indices of the steps that happened without power.
+    blinds: Vec<usize>,
     /// The side that was pressed last.
     last: Option<ClockSide>,
     /// Seconds at which each side stopped, left first.
@@ -78,6 +83,7 @@ pub(super) fn missed(
         squares: *known,
         counted: None,
         steps: Vec::new(),
+        blinds: Vec::new(),
         last: None,
         stopped: [None; 2],
     };
@@ -98,11 +104,13 @@ pub(super) fn missed(
     }
     let from = after_presses.or(last)?;
     let until = until.filter(|until| *until >= from.steps)?;
+    let is_blind = log.blinds.iter().any(|step| (from.steps..until).contains(step));
     let mut steps = log.steps;
     steps.truncate(until);
     Some(Missed {
         from: from.squares,
         steps: steps.split_off(from.steps),
+        is_blind,
     })
 }
 
@@ -129,10 +137,15 @@ impl Reading<'_> {
             } => {
                 let bit = 1 << (square & 63);
                 match &mut self.counted {
-                    Some(counted) if *counted & bit == 0 && piece != PieceCode::EMPTY => *counted |= bit,
-                    _ => self.all_counted(),
+                    Some(counted) if *counted & bit == 0 && piece != PieceCode::EMPTY => {
+                        *counted |= bit;
+                        self.change_unseen(square & 63, piece, soon_after);
+                    }
+                    _ => {
+                        self.all_counted();
+                        self.change(square & 63, piece, soon_after);
+                    }
                 }
-                self.change(square & 63, piece, soon_after);
             }
             LogRecord::PowerUp => {
                 self.all_counted();
@@ -158,8 +171,17 @@ impl Reading<'_> {
     /// empty.
     fn all_counted(&mut self) {
         if let Some(counted) = self.counted.take() {
+            let steps = self.steps.len();
             self.clear(!counted);
+            self.blinds.extend(steps..self.steps.len());
         }
+    }
+
+    /// Without power, the square changed to `piece`.
+    fn change_unseen(&mut self, square: u8, piece: PieceCode, soon_after: bool) {
+        let steps = self.steps.len();
+        self.change(square, piece, soon_after);
+        self.blinds.extend(steps..self.steps.len());
     }
 
     fn clear(&mut self, squares: u64) {

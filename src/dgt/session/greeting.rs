@@ -78,6 +78,7 @@ impl Session {
         self.up(now);
         self.battery.opened(now);
         self.dump_due = now + MEND;
+        self.mend_due = self.mend_due.filter(|due| *due > now);
     }
 
     pub(super) fn fetched(&mut self, now: Millis) {

@@ -219,7 +219,8 @@ impl Game {
         missed: &Missed,
         orientation: Orientation,
     ) -> Option<Vec<Unseen>> {
-        if whole.plies > self.plies() {
+        // A search finds what happened without power as well as the log does, and finds all orders of it.
+        if whole.plies > self.plies() || missed.is_blind {
             return None;
         }
         let root = self.stand_at(whole.plies);

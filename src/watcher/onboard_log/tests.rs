@@ -155,6 +155,7 @@ fn a_loss_of_power_changes_nothing() {
     table.play("b5c6 d7c6");
     table.board.power_up();
     let missed = missed(table.log().into_iter(), &known, None, &table.squares).unwrap();
+    assert!(!missed.is_blind, "nothing moved while the power was off");
     let path = played(&root, &missed, Orientation::Normal, None);
     assert_eq!(moves(&path), "f1b5 a7a6 b5c6 d7c6");
 }
@@ -182,6 +183,7 @@ fn half_moves_without_power_change_only_the_squares() {
         });
     }
     let missed = missed(records.into_iter(), &known, None, &present).unwrap();
+    assert!(missed.is_blind);
     let mut squares = missed.from;
     for step in missed.steps {
         if let Step::Square(square, piece) | Step::SoonAfter(square, piece) = step {
