@@ -63,6 +63,11 @@ impl Gathers {
         self.known.max(learnt.unwrap_or_default().min(MOST_MS))
     }
 
+    /// True once the line has handed on something as it came.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.is_prompt
+    }
+
     /// Until when messages came at once that may have been said apart, while it was not known for how long the line gathers; none
     /// on a line that hands on anything as it comes. `before` is what another link, or an earlier run, left.
     pub(super) fn unmeasured(&self, before: Option<Millis>) -> Option<Millis> {

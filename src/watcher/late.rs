@@ -50,6 +50,8 @@ pub(super) struct Late {
     believed: bool,
     /// When messages last came at once after a silence, and the number of changes and frames among them.
     at_once: (Millis, usize),
+    /// What came in the last instant in which something came.
+    instant: Instant,
     /// When the last message came.
     came: Millis,
     /// `Late` holds no more bytes of this line, for working them off at once would keep the other boards
@@ -57,6 +59,37 @@ pub(super) struct Late {
     floods: bool,
     /// Whether the line gathers.
     gathers: Gathers,
+}
+
+/// What came in one instant.
+#[derive(Clone, Copy, Debug, Default)]
+struct Instant {
+    at: Millis,
+    /// The number of changes and frames.
+    shown: usize,
+    /// The last frame of the clock.
+    clock: Option<ClockReading>,
+    /// The clock showed its lever first so, and then otherwise.
+    pressed: bool,
+}
+
+impl Instant {
+    /// Takes in a message that came at `now`.
+    fn hear(&mut self, now: Millis, message: &Message<'_>) {
+        if self.at != now {
+            *self = Self {
+                at: now,
+                ..Self::default()
+            };
+        }
+        let sort = Sort::of(message);
+        self.shown += usize::from(matches!(sort, Sort::Field | Sort::Clock(_)));
+        if let Sort::Clock(next) = sort {
+            let otherwise = |last: ClockReading| last.lever != next.lever || last.running != next.running;
+            self.pressed |= self.clock.is_some_and(otherwise);
+            self.clock = Some(next);
+        }
+    }
 }
 
 impl Late {
@@ -174,7 +207,9 @@ impl Late {
     /// True if the last message was one of so many in one instant that they have waited. Nobody knows when
     /// each of them happened.
     pub(super) fn has_waited(&self) -> bool {
-        self.at_once.1 >= LUMP
+        // However lively the line is: a clock takes a quarter of a second to show a press.
+        let pressed_at_once = self.instant.pressed && self.instant.shown >= LUMP;
+        self.at_once.1 >= LUMP || pressed_at_once && self.gathers.is_prompt()
     }
 
     /// Notes a message that came at `now` and happened at `at`.
@@ -187,6 +222,7 @@ impl Late {
             self.at_once = (now, 0);
         }
         self.came = now;
+        self.instant.hear(now, message);
         let shows = matches!(Sort::of(message), Sort::Field | Sort::Clock(_));
         let at_once = now.since(self.at_once.0) <= AT_ONCE_MS;
         self.at_once.1 = if at_once {
@@ -288,7 +324,12 @@ fn elapsed(last: &ClockReading, next: &ClockReading) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dgt::{ClockTime, Lever};
+    use crate::dgt::{ClockTime, Lever, PieceCode};
+
+    const FIELD: Message<'_> = Message::Field {
+        square: 0,
+        piece: PieceCode::EMPTY,
+    };
 
     fn clock(left: u32, right: u32, lever: Lever) -> ClockReading {
         let time = |seconds| ClockTime {
@@ -330,7 +371,7 @@ mod tests {
         assert_eq!(holds(&[&log[..3], &[0; 0x8000]].concat()), MOST_WITH_LOG);
         let mut boards = Vec::new();
         while boards.len() < 0x2000 {
-            Message::Dump(&[crate::dgt::PieceCode::EMPTY; 64]).encode(&mut boards);
+            Message::Dump(&[PieceCode::EMPTY; 64]).encode(&mut boards);
         }
         assert_eq!(holds(&boards), MOST_HELD);
     }
@@ -354,6 +395,39 @@ mod tests {
         stands.running = false;
         late.note(Millis(3000), Millis(3000), &Message::Clock(stands));
         assert_eq!(late.known_until(), None);
+    }
+
+    #[test]
+    fn a_change_and_two_levers_in_one_instant_have_waited_however_lively_the_line_is() {
+        let shown = |levers: &[(u64, Lever)]| {
+            let mut late = late();
+            for (at, lever) in levers {
+                late.note(Millis(*at), Millis(*at), &FIELD);
+                let reading = clock(100, 100, *lever);
+                late.note(Millis(*at), Millis(*at), &Message::Clock(reading));
+            }
+            late.has_waited()
+        };
+        let prompt = (1100, Lever::RightHigh);
+        assert!(shown(&[
+            prompt,
+            (1900, Lever::RightHigh),
+            (1900, Lever::LeftHigh)
+        ]));
+        assert!(!shown(&[
+            prompt,
+            (1900, Lever::RightHigh),
+            (1900, Lever::RightHigh)
+        ]));
+        assert!(!shown(&[
+            prompt,
+            (1900, Lever::RightHigh),
+            (2150, Lever::LeftHigh)
+        ]));
+        assert!(
+            !shown(&[(1900, Lever::RightHigh), (1900, Lever::LeftHigh)]),
+            "a line that may gather has an allowance of its own"
+        );
     }
 
     #[test]
