@@ -215,6 +215,9 @@ fn what_was_said_falsely_once_is_not_said() {
         ("castling-rook-after-the-press", 60_000, 9475),
         ("white-moves-before-the-clock-is-started", 10_000, 3100),
         ("dead-chip-and-an-illegal-move", 5000, 8819),
+        ("lever-springs-back", 1000, 3116),
+        ("lever-springs-back", 1000, 6137),
+        ("lever-springs-back", 2000, 5499),
     ] {
         assert_eq!(
             accused_falsely(&fixtures[name], ms, from, false),
@@ -227,6 +230,8 @@ fn what_was_said_falsely_once_is_not_said() {
         ("famous-rook-to-e1", 5000, 5989),
         // It was silent for two milliseconds less than a silence is.
         ("illegal-unexplained", 1000, 3208),
+        // The lever sprang back while an earlier press waited.
+        ("lever-springs-back", 1000, 3025),
     ] {
         assert_eq!(
             accused_falsely(&fixtures[name], ms, from, true),

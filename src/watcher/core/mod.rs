@@ -246,7 +246,8 @@ impl Core {
             clock: self.clock.state(),
             rest: None,
         };
-        if game.press.is_none() {
+        // A later one may wait although the one before it has just been judged.
+        if game.press.is_none() && game.later_presses.is_empty() {
             game.press = Some(press);
         } else if game.later_presses.len() < MOST_PRESSES {
             game.later_presses.push_back(press);
