@@ -27,6 +27,8 @@ pub(super) struct Ctx<'a> {
     pub(super) lump_began: Millis,
     /// The end of the last lump: nobody measured the times of its messages.
     pub(super) lumped: Option<Millis>,
+    /// When messages last came at once, after a quiet second. They may have waited.
+    pub(super) coincided: Option<Millis>,
     /// Until when the line may have gathered: what came at once need not have happened at once.
     pub(super) gathered_until: Option<Millis>,
 }

@@ -83,7 +83,7 @@ impl Instant {
             };
         }
         let sort = Sort::of(message);
-        self.shown += usize::from(matches!(sort, Sort::Field | Sort::Clock(_)));
+        self.shown += usize::from(sort.shows());
         if let Sort::Clock(next) = sort {
             let otherwise = |last: ClockReading| last.lever != next.lever || last.running != next.running;
             self.pressed |= self.clock.is_some_and(otherwise);
@@ -125,7 +125,9 @@ impl Late {
             0 => now,
             ms => self.heard.max(Some(now - ms)).map_or(now, |told| told.min(now)),
         };
-        self.known_until().map_or(told, |until| until.min(told))
+        let told = self.known_until().map_or(told, |until| until.min(told));
+        // What is held has come, and is not read yet.
+        self.held.first().map_or(told, |(came, _)| told.min(*came))
     }
 
     /// The time until which, at `now`, everything sent has certainly come. While a clock runs, that is the
@@ -143,7 +145,9 @@ impl Late {
             (_, Some(heard)) if at <= heard => heard,
             (ms, _) => at + ms,
         };
-        within.then_some(told)
+        let held = self.held.first().is_some_and(|(came, _)| *came < at);
+        let read = self.due().filter(|_| held);
+        within.then_some(read.map_or(told, |due| told.max(due)))
     }
 
     /// While a clock runs, the time until which it is known what has come. After that, nobody knows what is
@@ -164,12 +168,19 @@ impl Late {
         self.held.first().is_some_and(|(came, _)| self.is_late(*came))
     }
 
+    /// True if bytes that came at `now` came after a second in which a running clock sent nothing. It may just
+    /// have sent its frame late.
+    fn is_quiet(&self, now: Millis) -> bool {
+        self.known_until().is_some() && now.since(self.came) > QUIET_MS
+    }
+
     /// Holds bytes that come after a silence, or that are `awaited`, so that messages that come together with
     /// them are not missed. Returns false where there is no reason to hold them.
     pub(super) fn holds(&mut self, now: Millis, bytes: &[u8], awaited: bool) -> bool {
         let held = || self.held.iter().flat_map(|(_, bytes)| bytes);
         self.floods |= besides_logs(held()) >= MOST_HELD || held().count() >= MOST_WITH_LOG;
-        if self.held.is_empty() && !awaited && !self.is_late(now) || self.floods {
+        let stands_out = awaited || self.is_late(now) || self.is_quiet(now);
+        if self.held.is_empty() && !stands_out || self.floods {
             return false;
         }
         self.held.push((now, bytes.to_vec()));
@@ -212,6 +223,22 @@ impl Late {
         self.at_once.1 >= LUMP || pressed_at_once && self.gathers.is_prompt()
     }
 
+    /// True if messages that came after a quiet second came in one instant, though a board says them at
+    /// independent times: a change of a square and a frame of the clock, or two different frames. They may
+    /// have waited, or this is chance.
+    pub(super) fn coincide(&self, came: &[(Millis, Sort)]) -> bool {
+        let quiet = came.first().is_some_and(|(first, _)| self.is_quiet(*first));
+        let shown = || came.iter().filter(|(_, sort)| sort.shows());
+        let pairs = shown().zip(shown().skip(1));
+        let mut at_once = pairs.filter(|((one, _), (next, _))| next.since(*one) <= AT_ONCE_MS);
+        quiet
+            && at_once.any(|((_, one), (_, next))| match (one, next) {
+                (Sort::Clock(one), Sort::Clock(next)) => one != next,
+                (Sort::Field, Sort::Field) => false,
+                _ => true,
+            })
+    }
+
     /// Notes a message that came at `now` and happened at `at`.
     pub(super) fn note(&mut self, now: Millis, at: Millis, message: &Message<'_>) {
         self.heard = Some(at);
@@ -223,7 +250,7 @@ impl Late {
         }
         self.came = now;
         self.instant.hear(now, message);
-        let shows = matches!(Sort::of(message), Sort::Field | Sort::Clock(_));
+        let shows = Sort::of(message).shows();
         let at_once = now.since(self.at_once.0) <= AT_ONCE_MS;
         self.at_once.1 = if at_once {
             self.at_once.1 + usize::from(shows)
@@ -303,6 +330,11 @@ pub(super) enum Sort {
 }
 
 impl Sort {
+    /// True if it shows something that happened at the board.
+    fn shows(&self) -> bool {
+        matches!(self, Self::Field | Self::Clock(_))
+    }
+
     pub(super) fn of(message: &Message<'_>) -> Self {
         match message {
             Message::Field { .. } => Self::Field,

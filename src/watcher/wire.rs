@@ -223,6 +223,9 @@ impl Dgt {
             let within = since.zip(until.map(|(came, _)| *came));
             core.within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
         }
+        if self.late.coincide(&came) {
+            core.coincided = came.last().map(|(at, _)| self.backlog.in_core(*at));
+        }
         let mut comes = match (was_silent, came.len()) {
             (true, _) => Comes::Late(happened.into_iter()),
             (false, 0 | 1) => Comes::InTime,

@@ -218,6 +218,8 @@ fn what_was_said_falsely_once_is_not_said() {
         ("lever-springs-back", 1000, 3116),
         ("lever-springs-back", 1000, 6137),
         ("lever-springs-back", 2000, 5499),
+        // A change and a frame came in one instant, after little more than a second.
+        ("knocked-over-and-put-back-after-the-press", 1000, 5122),
     ] {
         assert_eq!(
             accused_falsely(&fixtures[name], ms, from, false),
@@ -232,6 +234,9 @@ fn what_was_said_falsely_once_is_not_said() {
         ("illegal-unexplained", 1000, 3208),
         // The lever sprang back while an earlier press waited.
         ("lever-springs-back", 1000, 3025),
+        // Two frames did.
+        ("lever-springs-back", 1000, 5292),
+        ("lever-springs-back", 1000, 8225),
     ] {
         assert_eq!(
             accused_falsely(&fixtures[name], ms, from, true),

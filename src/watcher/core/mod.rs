@@ -91,6 +91,8 @@ pub(super) struct Core {
     pub(super) lump_began: Millis,
     /// The end of the last lump: nobody measured the times of its messages.
     pub(super) lumped: Option<Millis>,
+    /// When messages last came at once, after a quiet second. They may have waited.
+    pub(super) coincided: Option<Millis>,
     /// Until when the line may have gathered, though nobody knew for how long: see `gathers`.
     pub(super) gathered_until: Option<Millis>,
     /// The copy beside a game that has ended, or is parked.
@@ -129,6 +131,7 @@ impl Core {
             apart: false,
             lump_began: Millis(0),
             lumped: None,
+            coincided: None,
             gathered_until: None,
             meanwhile: None,
             now: Millis(0),
@@ -190,6 +193,7 @@ impl Core {
             catches_up: self.catches_up,
             lump_began: self.lump_began,
             lumped: self.lumped,
+            coincided: self.coincided,
             gathered_until: self.gathered_until,
         };
         Some((game, ctx))

@@ -73,19 +73,23 @@ impl Game {
     }
 
     /// True when the record is too doubtful to prove anything. Either it is in doubt now; or it was corrected
-    /// lately, some half-moves came without a press, and nobody stopped the clock because of it; or it was
-    /// corrected, and the board does not read all pieces.
+    /// lately, some half-moves came without a press, and nobody stopped the clock because of it; or the board
+    /// does not read all pieces, and the record was corrected or nobody heard a half-move of it.
     fn is_shaky(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
-        self.doubt.corrected.is_some_and(|ply| {
-            let lately = finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply);
+        let lately = |completed: fn(CompletedBy) -> bool| {
             let last = self.record.iter().rev().take(SHAKY);
-            let unpressed = last.filter(|made| made.completed_by != CompletedBy::Clock);
-            lately && unpressed.count() > 0 || self.is_board_faulty()
-        })
+            last.map(|made| made.completed_by).any(completed)
+        };
+        let unpressed = lately(|by| by != CompletedBy::Clock);
+        let corrected = self.doubt.corrected;
+        let soon =
+            corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
+        let unheard = corrected.is_some() || lately(|by| by == CompletedBy::Recovered);
+        soon && unpressed || unheard && self.is_board_faulty()
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
@@ -115,6 +119,10 @@ impl Game {
         if ctx.gathered_until.is_some_and(|until| finding.at <= until)
             && finding.squares.into_iter().any(gathered)
         {
+            return true;
+        }
+        // What decides it came as if it had waited.
+        if rests_on_times(finding.kind) && ctx.coincided == Some(ctx.now) {
             return true;
         }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
