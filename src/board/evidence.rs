@@ -172,7 +172,8 @@ impl Line {
             .changes()
             .iter()
             .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
-        let Some(latest) = arrived.filter_map(|(s, _)| sensed.seen_at(*s)).max() else {
+        // What a dump told had arrived by then.
+        let Some(latest) = arrived.map(|(s, _)| sensed.since(*s)).max() else {
             return 0.0;
         };
         let early = last.at.since(latest + EARLY_MS);

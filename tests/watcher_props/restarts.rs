@@ -428,6 +428,22 @@ fn what_was_said_falsely_after_a_restart_is_not_said() {
     }
 }
 
+/// Half-moves or presses are missed, and nobody is accused of what came of it: an illegal move was put right meanwhile, and
+/// what was played instead was taken for an early reply to it; a press was missed; a piece that is not read moved.
+#[test]
+fn nor_is_what_was_said_falsely_after_seconds_away() {
+    for (name, at, away) in [
+        ("illegal-king-left-in-check", 9517, 3396),
+        ("taken-back-while-the-clock-runs", 8524, 764),
+        ("dead-chip-that-moved-and-an-illegal-move", 1990, 3628),
+    ] {
+        let capture = recorded(name);
+        let wanted = told(&play_killed(&capture, &[], AWAY_MS)).1;
+        let got = told(&play_killed(&capture, &[Millis(at)], away)).1;
+        assert!(got.iter().all(|said| wanted.contains(said)), "{name}: {got:?}");
+    }
+}
+
 /// A machine that starts slowly: half-moves and presses are missed, and nobody is accused of what came of it.
 #[test]
 fn nor_does_one_that_is_away_for_seconds() {

@@ -119,6 +119,10 @@ impl Game {
             return;
         }
         let us = !best.turn();
+        // If the time of the player runs, the record lacks a press.
+        if ctx.clock.running() == Some(us) {
+            return;
+        }
         let differing = best.differing();
         let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
             return;
