@@ -233,7 +233,7 @@ impl Line {
         let mut line = self.clone();
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-            left.since(came).max(came.since(left)) <= KNOCK_MS && !self.walks(&fall, piece, lies)
+            sensed.least_between(left, came) <= KNOCK_MS && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
             _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,

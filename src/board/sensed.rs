@@ -53,6 +53,8 @@ pub struct Sensed {
     recent: Bitboard,
     /// By how many milliseconds the times of changes may be wrong.
     slack: u64,
+    /// The bounds of the last messages that came in one lump.
+    lump: (Millis, Millis),
 }
 
 impl Default for Sensed {
@@ -74,6 +76,7 @@ impl Default for Sensed {
             ever_read: Bitboard::EMPTY,
             recent: Bitboard::FULL,
             slack: 0,
+            lump: Default::default(),
         }
     }
 }
@@ -230,6 +233,23 @@ impl Sensed {
         self.slack = ms;
     }
 
+    /// The changes between `from` and `until` come in one lump: their order is right, and nobody measured
+    /// their times.
+    pub fn is_unmeasured(&mut self, from: Millis, until: Millis) {
+        self.lump = (from, until);
+    }
+
+    /// The least time, in milliseconds, that may have passed between two changes at `one` and `other`.
+    #[must_use]
+    pub fn least_between(&self, one: Millis, other: Millis) -> u64 {
+        let (from, until) = self.lump;
+        let in_lump = |at: Millis| from < at && at <= until;
+        let (first, last) = (one.min(other), one.max(other));
+        let latest = if in_lump(first) { until.min(last) } else { first };
+        let soonest = if in_lump(last) { from.max(first) } else { last };
+        soonest.since(latest)
+    }
+
     /// By how many milliseconds the times of changes may be wrong. Their order is right.
     #[must_use]
     pub fn slack(&self) -> u64 {
@@ -360,6 +380,18 @@ mod tests {
         assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);
         assert_eq!(lifted(&[up, (300, Square::D1, WHITE_QUEEN)]), None);
         assert_eq!(lifted(&[(50, Square::D1, Code::EMPTY)]), None);
+    }
+
+    #[test]
+    fn within_a_lump_no_time_need_have_passed() {
+        let mut sensed = Sensed::default();
+        let least = |sensed: &Sensed, one: u64, other: u64| sensed.least_between(Millis(one), Millis(other));
+        assert_eq!(least(&sensed, 300, 1000), 700);
+        sensed.is_unmeasured(Millis(200), Millis(900));
+        assert_eq!(least(&sensed, 400, 800), 0, "both came in it");
+        assert_eq!(least(&sensed, 800, 150), 50, "one came before it");
+        assert_eq!(least(&sensed, 400, 1000), 100, "one came after it");
+        assert_eq!((least(&sensed, 100, 1000), least(&sensed, 50, 100)), (900, 50));
     }
 
     #[test]

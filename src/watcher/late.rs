@@ -463,6 +463,47 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_at_once_after_a_quiet_second_may_have_waited() {
+        let coincide = |now: u64, came: &[(u64, Sort)]| {
+            let came: Vec<_> = came.iter().map(|(at, sort)| (Millis(now + at), *sort)).collect();
+            late().coincide(&came)
+        };
+        let shown = |left| Sort::Clock(clock(left, 100, Lever::RightHigh));
+        assert!(coincide(2100, &[(0, Sort::Field), (2, shown(99))]));
+        assert!(coincide(
+            2100,
+            &[(0, shown(99)), (0, Sort::Other), (0, shown(98))]
+        ));
+        assert!(
+            !coincide(2100, &[(0, shown(99)), (0, shown(99))]),
+            "the same frame again"
+        );
+        assert!(
+            !coincide(2100, &[(0, Sort::Field), (0, Sort::Field)]),
+            "a scan tells of both"
+        );
+        assert!(
+            !coincide(2100, &[(0, Sort::Field), (10, shown(99))]),
+            "a line takes so long"
+        );
+        assert!(
+            !coincide(1900, &[(0, Sort::Field), (0, shown(99))]),
+            "it was not quiet"
+        );
+    }
+
+    #[test]
+    fn what_is_held_is_not_decided_upon_before_it_is_read() {
+        let mut late = late();
+        assert!(
+            late.holds(Millis(2100), &[1], false),
+            "it comes after a quiet second"
+        );
+        assert_eq!(late.known(Millis(2110)), Millis(2100));
+        assert_eq!(late.known_at(Millis(2105)), late.due());
+    }
+
+    #[test]
     fn a_silence_is_believed_in_the_end() {
         let mut late = late();
         late.tick(Millis(60_000));

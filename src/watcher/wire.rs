@@ -222,6 +222,9 @@ impl Dgt {
             let (since, until) = (self.late.since(&came), came.last());
             let within = since.zip(until.map(|(came, _)| *came));
             core.within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
+            if let Some((from, until)) = core.within {
+                core.sensed.is_unmeasured(from, until);
+            }
         }
         if self.late.coincide(&came) {
             core.coincided = came.last().map(|(at, _)| self.backlog.in_core(*at));
