@@ -135,7 +135,8 @@ stage() {
         "$(date --utc --date="@$SOURCE_DATE_EPOCH" --rfc-email)" | compressed "$doc/changelog.gz"
 
     local pages=$work/pages completions=$tree/usr/share/bash-completion/completions page
-    cargo run --locked --quiet --example pages -- "$pages" >&2
+    # Nothing of the pages is dated. With a date, C libraries and all that uses them would be built anew, and once more after it.
+    env -u SOURCE_DATE_EPOCH cargo run --locked --quiet --example pages -- "$pages" >&2
     install -d "$completions"
     for page in "$pages"/man/*.1; do
         gzip -9n "$page"

@@ -114,43 +114,85 @@ say "formatting"
 component fmt rustfmt || { echo "rustfmt is missing: rustup component add rustfmt" >&2; exit 1; }
 cargo fmt --check
 
-say "lints"
 component clippy clippy || { echo "clippy is missing: rustup component add clippy" >&2; exit 1; }
-cargo clippy --locked --all-targets -- -D warnings
-# The pure core by itself: what it named of the daemon would not be there.
-cargo clippy --locked --no-default-features -- -D warnings
 
-say "tests"
+say "build"
+# What was never built has nothing to go on from, so there is no sense in keeping it for the next change.
+[ -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ] || export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
 cargo test --locked --no-run
-# Each file of tests is a unit that runs in a process of its own, because some set limits of their process. Most of
-# their time they wait for something, so some run side by side: those that take longest first.
-# All of them run, so that one run names all that fails.
-slow=(daemon/e2e_same_events daemon/e2e_chaos watcher_props daemon/faults_broker daemon/broadcast_rounds
-    browser/dashboard_hall daemon/e2e_bad_input daemon/doors)
+
+# Each file of tests is a unit, which runs in a process of its own because some set limits of their process. Three lanes
+# of units run side by side:
+# - waiting: what mostly waits, for brokers, browsers and processes; several units at once;
+# - computing: with less right to a processor, so that it takes the time in which the others wait;
+# - cargo: what calls cargo, which locks its folder, one unit after the other. The other lanes call the programs of
+#   tests themselves.
+# Last comes, with nothing beside it, what fails where a machine is busy. Within a lane those come first that take
+# longest. All units run, so that one run names all that fails.
+say "tests, lints, documentation"
 outputs=$(mktemp -d)
 export outputs
+trap 'rm -rf "$outputs"' EXIT
+cargo=(clippy clippy-core doc-core doc doctests core/package_tree)
+alone=(daemon/faults_flood daemon/families_daemon)
+computing_first=(watcher_props core/snapshots core/mate_corpus)
+waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/faults_broker daemon/faults_kill daemon/broadcast_rounds
+    browser/dashboard_record browser/dashboard_evenings daemon/e2e_bad_input browser/dashboard_hall daemon/cli_init)
+
+# The programs of tests, by the names of their units.
+mkdir "$outputs/programs"
+cargo test --locked --no-run --color never 2>&1 |
+    sed -n 's/^ *Executable \(unittests \)\?\(.*\) (\(.*\))$/\2 \3/p' |
+    while read -r source program; do
+        case $source in
+            src/main.rs) name=program ;;
+            */main.rs) name=${source%/main.rs} ;;
+            *) name=${source%.rs} ;;
+        esac
+        ln -s "$(realpath "$program")" "$outputs/programs/${name##*/}"
+    done
+# Properties are tried on the same cases everywhere.
+: "${PROPTEST_RNG_SEED:=$(sed -n 's/^PROPTEST_RNG_SEED = "\(.*\)"$/\1/p' .cargo/config.toml)}"
+export PROPTEST_RNG_SEED
 # The units of the programs of many files, and the tests of each in a file of its name.
-units=()
+waiting=()
+computing=()
 for program in core daemon browser root; do
     mkdir "$outputs/$program"
     while IFS= read -r test; do
         unit=$program/${test%%::*}
-        [ -e "$outputs/$unit" ] || units+=("$unit")
+        if [ ! -e "$outputs/$unit" ]; then
+            case $program in
+                core) computing+=("$unit") ;;
+                *) waiting+=("$unit") ;;
+            esac
+        fi
         echo "$test" >>"$outputs/$unit"
-    done < <(cargo test --locked --quiet --test "$program" -- --list --format terse | sed -n 's/: test$//p')
+    done < <("$outputs/programs/$program" --list --format terse | sed -n 's/: test$//p')
     [ -n "$(ls "$outputs/$program")" ] || { echo "the test program $program has no tests" >&2; exit 1; }
 done
-# unit NAME: runs PROGRAM/FILE, a program of one file, or --lib and the like, and prints all that it said when it ends.
+for path in tests/*.rs; do
+    computing+=("$(basename "$path" .rs)")
+done
+computing+=(lib program)
+
+# unit NAME: runs PROGRAM/FILE, a program of one file, or a lint, and prints all that it said when it ends.
 unit() {
-    local output status=0 tests=()
+    local output status=0 tests=() TIMEFORMAT='%R s, %U s and %S s of a processor'
     output=$(mktemp -p "$outputs")
-    case $1 in
-        # By their whole names, because `record::` is a part of `dashboard_record::`.
-        */*) mapfile -t tests <"$outputs/$1" || return; set -- "$1" --test "${1%/*}" -- --exact "${tests[@]}" ;;
-        -*) set -- "$1" "$1" ;;
-        *) set -- "$1" --test "$1" ;;
-    esac
-    cargo test --locked --quiet "${@:2}" >"$output" 2>&1 </dev/null || status=$?
+    {
+        time case $1 in
+            clippy) cargo clippy --locked --all-targets -- -D warnings ;;
+            # The pure core by itself: what it named of the daemon would not be there.
+            clippy-core) cargo clippy --locked --no-default-features -- -D warnings ;;
+            doc-core) RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features ;;
+            doc) RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps ;;
+            doctests) cargo test --locked --quiet --doc ;;
+            # By their whole names, because `record::` is a part of `dashboard_record::`.
+            */*) mapfile -t tests <"$outputs/$1" && "$outputs/programs/${1%/*}" --quiet --exact "${tests[@]}" ;;
+            *) "$outputs/programs/$1" --quiet ;;
+        esac
+    } >"$output" 2>&1 </dev/null || status=$?
     {
         flock 9
         printf '\n-- %s\n' "$1"
@@ -159,20 +201,31 @@ unit() {
     return "$status"
 }
 export -f unit
-for path in tests/*.rs; do
-    units+=("$(basename "$path" .rs)")
-done
-{
-    printf '%s\n' "${slow[@]}" --lib --bins --doc
-    for unit in "${units[@]}"; do
-        [[ " ${slow[*]} " == *" $unit "* ]] || echo "$unit"
-    done
-} | xargs -P "${DGT2MQTT_TEST_JOBS:-3}" -I{} bash -c 'unit {}' || { rm -rf "$outputs"; echo "tests failed: see above" >&2; exit 1; }
-rm -rf "$outputs"
-
-say "documentation"
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features
-RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+# those_first NAME...: the names, then the other lines of the input that have no lane yet.
+those_first() {
+    printf '%s\n' "$@"
+    grep -vxF "$(printf '%s\n' "$@" "${cargo[@]}" "${alone[@]}")"
+}
+mkdir "$outputs/lanes"
+printf '%s\n' "${cargo[@]}" >"$outputs/lanes/cargo"
+printf '%s\n' "${alone[@]}" >"$outputs/lanes/alone"
+printf '%s\n' "${computing[@]}" | those_first "${computing_first[@]}" >"$outputs/lanes/computing"
+printf '%s\n' "${waiting[@]}" | those_first "${waiting_first[@]}" >"$outputs/lanes/waiting"
+# lane NAME: runs the units of a lane.
+lane() {
+    local at_once=1 as=(env)
+    case $1 in
+        waiting) at_once=${DGT2MQTT_TEST_JOBS:-4} ;;
+        computing) at_once=$(nproc) as=(nice -n 10) ;;
+        cargo) as=(nice -n 10) ;;
+    esac
+    "${as[@]}" xargs -P "$at_once" -I{} bash -c 'unit {}' <"$outputs/lanes/$1"
+}
+export -f lane
+failed=no
+printf '%s\n' waiting computing cargo | xargs -P 3 -I{} bash -c 'lane {}' || failed=yes
+lane alone || failed=yes
+[ "$failed" = no ] || { echo "checks failed: see above" >&2; exit 1; }
 
 if cargo deny --version >/dev/null 2>&1; then
     say "licences and advisories"

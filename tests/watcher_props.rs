@@ -8,6 +8,8 @@ mod gathered;
 mod late;
 #[path = "watcher_props/lumps.rs"]
 mod lumps;
+#[path = "watcher_props/play.rs"]
+mod play;
 #[path = "watcher_props/restarts.rs"]
 mod restarts;
 #[path = "help/told/mod.rs"]

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
+use super::Flaw;
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
@@ -21,24 +22,6 @@ pub struct Header {
     supervision: Option<Supervision>,
     periods: Option<Vec<Period>>,
     start: Option<Timestamp>,
-}
-
-/// Why a header line is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum HeaderError {
-    /// The value of a known key cannot be understood.
-    #[error("`{key}: {value}` cannot be understood: {reason}")]
-    Value {
-        /// The key.
-        key: String,
-        /// Its value.
-        value: String,
-        /// What is wrong with it, or which values are possible.
-        reason: String,
-    },
-    /// A known key comes twice.
-    #[error("`{0}` stands twice")]
-    Twice(String),
 }
 
 impl Header {
@@ -113,7 +96,7 @@ impl Header {
     ///
     /// # Errors
     /// When a known key has a value that cannot be understood, or comes twice.
-    pub fn push(&mut self, key: &str, value: &str) -> Result<(), HeaderError> {
+    pub fn push(&mut self, key: &str, value: &str) -> Result<(), Flaw> {
         match key {
             "board" => set(&mut self.board, key, value, board_id(value)),
             "protocol" => set(&mut self.protocol, key, value, named(value)),
@@ -130,11 +113,11 @@ impl Header {
     }
 }
 
-fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>) -> Result<(), HeaderError> {
+fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>) -> Result<(), Flaw> {
     if slot.is_some() {
-        return Err(HeaderError::Twice(key.to_owned()));
+        return Err(Flaw::Twice(key.to_owned()));
     }
-    *slot = Some(value.map_err(|reason| HeaderError::Value {
+    *slot = Some(value.map_err(|reason| Flaw::Value {
         key: key.to_owned(),
         value: text.to_owned(),
         reason,

@@ -9,14 +9,15 @@
 //! 40.000 ! down
 //! ```
 
+mod flaw;
 mod header;
 mod parse;
 pub mod replay;
 pub mod stream;
 mod write;
 
-pub use header::{Header, HeaderError, is_board_id};
-pub use parse::{Flaw, ParseError};
+pub use flaw::{Flaw, ParseError};
+pub use header::{Header, is_board_id};
 pub use write::{write_header, write_record};
 
 use crate::time::Millis;

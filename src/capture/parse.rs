@@ -2,71 +2,14 @@
 
 use std::str::from_utf8;
 
-use super::{Act, Capture, Header, HeaderError, Record};
+use super::{
+    Act, Capture, Flaw, Header, ParseError, Record,
+    flaw::{MOST_HEADERS, MOST_RECORDS},
+};
 use crate::time::Millis;
 
 /// The longest a capture may be, in microseconds: 31 days. A replay goes through all of its time.
 const LONGEST: u64 = 31 * 86_400 * 1_000_000;
-/// How many records a capture may have, and how many header lines.
-const MOST_RECORDS: usize = 4_000_000;
-const MOST_HEADERS: usize = 10_000;
-
-/// A capture that breaks the rules of its format.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {flaw}")]
-pub struct ParseError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong with the line.
-    pub flaw: Flaw,
-}
-
-/// What is wrong with a line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    /// The first line does not name the format.
-    #[error("a capture begins with `# dgtcap 1`")]
-    NotACapture,
-    /// A later version of the format.
-    #[error("version {0:?} of the format is not known, only 1")]
-    Version(String),
-    /// The line is not text.
-    #[error("not UTF-8")]
-    NotText,
-    /// A `#` line that is not `# key: value`.
-    #[error("a line with `#` has the form `# key: value`; a remark can be written as `# note: ...`")]
-    NotAHeader,
-    /// A key that changes how the records are read comes after the first of them.
-    #[error("`{0}` belongs before the first record")]
-    LateHeader(String),
-    /// A header line with a bad value.
-    #[error(transparent)]
-    Header(#[from] HeaderError),
-    /// The line has less than `SECONDS DIRECTION BYTES`.
-    #[error("a record is `SECONDS DIRECTION BYTES`, for example `31.460 < 8e 00 05 24 01`")]
-    Incomplete,
-    /// The time is not a decimal number of seconds.
-    #[error("{0:?} is not a time in seconds, for example `31.460`")]
-    Time(String),
-    /// Time goes backwards.
-    #[error("the time goes back")]
-    TimeGoesBack,
-    /// The time is beyond the longest capture: a slip of the pen, or made to keep the reader busy.
-    #[error("the time {0:?} lies more than 31 days after the start: is a digit too many there?")]
-    TooLate(String),
-    /// There are more records than any board makes.
-    #[error("a capture has at most {MOST_RECORDS} records and {MOST_HEADERS} lines with `#`: cut it in two")]
-    TooMany,
-    /// The direction is neither `<` nor `>` nor `!`.
-    #[error("{0:?} is no direction: `<` is board to host, `>` host to board, `!` the link")]
-    Direction(String),
-    /// The bytes are not pairs of hexadecimal digits.
-    #[error("{0:?} is not pairs of hexadecimal digits")]
-    Hex(String),
-    /// The word is neither `up` nor `down`.
-    #[error("a link goes `up` or `down`, not {0:?}")]
-    Link(String),
-}
 
 impl Capture {
     /// Reads a capture.
@@ -127,7 +70,7 @@ impl Reader {
         if self.capture.header.lines().len() >= MOST_HEADERS {
             return Err(Flaw::TooMany);
         }
-        Ok(self.capture.header.push(key, value)?)
+        self.capture.header.push(key, value)
     }
 
     fn record(&mut self, line: &str) -> Result<(), Flaw> {

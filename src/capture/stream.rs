@@ -3,11 +3,9 @@
 //!
 //! The stream has one line that other captures do not have: `# now: SECONDS` says that nothing was heard until then.
 
-use super::{Act, ParseError, parse::Reader};
+use super::{Act, Flaw, ParseError, flaw::MOST_LINE_BYTES, parse::Reader};
 use crate::time::Millis;
 
-/// How many bytes a line may have: a dump with its log fits.
-const MOST_BYTES: usize = 64 << 10;
 /// The beginning of a line that says that nothing was heard until then.
 pub const NOW: &str = "# now: ";
 
@@ -18,20 +16,6 @@ pub struct Heard {
     pub at: Millis,
     /// What the board sent.
     pub bytes: Vec<u8>,
-}
-
-/// Why a stream cannot be followed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StreamError {
-    /// A line breaks the rules of captures.
-    #[error("what comes is no capture: {0}")]
-    Broken(#[from] ParseError),
-    /// A line does not end.
-    #[error("what comes is no capture: a line is longer than {MOST_BYTES} bytes")]
-    TooLong,
-    /// The times go back.
-    #[error("what comes is no capture: its time goes back")]
-    TimeGoesBack,
 }
 
 /// The state of reading such a stream.
@@ -57,12 +41,12 @@ impl Stream {
     ///
     /// # Errors
     /// When the bytes break the rules. The stream cannot be followed any further.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, StreamError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Heard>, ParseError> {
         let mut heard = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.line.extend_from_slice(part);
-            if self.line.len() > MOST_BYTES {
-                return Err(StreamError::TooLong);
+            if self.line.len() > MOST_LINE_BYTES {
+                return Err(self.flaw(Flaw::LongLine));
             }
             if part.ends_with(b"\n") {
                 let line = std::mem::take(&mut self.line);
@@ -72,30 +56,34 @@ impl Stream {
         Ok(heard)
     }
 
-    fn take(&mut self, line: &[u8], heard: &mut Vec<Heard>) -> Result<(), StreamError> {
-        let index = self.lines;
-        self.lines += 1;
+    fn take(&mut self, line: &[u8], heard: &mut Vec<Heard>) -> Result<(), ParseError> {
         if let Some(at) = now_of(line) {
-            return self.add(at, Vec::new(), heard);
+            self.add(at, Vec::new(), heard)?;
+        } else {
+            let records = self.reader.next_line(self.lines, line);
+            for record in records.map_err(|flaw| self.flaw(flaw))? {
+                let bytes = match record.act {
+                    Act::FromBoard(bytes) => bytes,
+                    Act::ToBoard(_) | Act::LinkUp | Act::LinkDown => Vec::new(),
+                };
+                self.add(record.at, bytes, heard)?;
+            }
         }
-        let flaw = |flaw| ParseError {
-            line: index + 1,
-            flaw,
-        };
-        let records = self.reader.next_line(index, line).map_err(flaw)?;
-        for record in records {
-            let bytes = match record.act {
-                Act::FromBoard(bytes) => bytes,
-                Act::ToBoard(_) | Act::LinkUp | Act::LinkDown => Vec::new(),
-            };
-            self.add(record.at, bytes, heard)?;
-        }
+        self.lines += 1;
         Ok(())
     }
 
-    fn add(&mut self, at: Millis, bytes: Vec<u8>, heard: &mut Vec<Heard>) -> Result<(), StreamError> {
+    /// The error for `flaw` in the line that is being read.
+    fn flaw(&self, flaw: Flaw) -> ParseError {
+        ParseError {
+            line: self.lines + 1,
+            flaw,
+        }
+    }
+
+    fn add(&mut self, at: Millis, bytes: Vec<u8>, heard: &mut Vec<Heard>) -> Result<(), ParseError> {
         if at < self.last {
-            return Err(StreamError::TimeGoesBack);
+            return Err(self.flaw(Flaw::TimeGoesBack));
         }
         self.last = at;
         heard.push(Heard { at, bytes });
@@ -116,7 +104,7 @@ fn now_of(line: &[u8]) -> Option<Millis> {
 mod tests {
     use super::*;
 
-    fn told(text: &str, split: usize) -> Result<Vec<(u64, Vec<u8>)>, StreamError> {
+    fn told(text: &str, split: usize) -> Result<Vec<(u64, Vec<u8>)>, ParseError> {
         let mut stream = Stream::default();
         let mut all = Vec::new();
         for part in text.as_bytes().chunks(split) {
@@ -152,6 +140,6 @@ mod tests {
         );
         assert!(refused("# dgtcap 1\n1.0 < zz\n").contains("line 2"));
         assert!(refused("# dgtcap 1\n# now: 3\n1.0 < 01\n").contains("goes back"));
-        assert!(refused(&"x".repeat(MOST_BYTES + 1)).contains("longer"));
+        assert!(refused(&"x".repeat(MOST_LINE_BYTES + 1)).contains("longer"));
     }
 }

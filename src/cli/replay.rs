@@ -49,7 +49,7 @@ pub(super) struct Replay {
     /// The board's id
     #[arg(long, value_parser = names::board_id)]
     board: Option<String>,
-    /// Say for each event which explanations were weighed: on standard error, or into a file (--explain=FILE)
+    /// Say for each event which hypotheses were weighed: on standard error, or into a file (--explain=FILE)
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     explain: Option<Option<PathBuf>>,
     /// Say what is weighed at this moment, in seconds since the start of the capture; may be given several times

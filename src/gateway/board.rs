@@ -359,7 +359,7 @@ impl BoardTask {
                     Ok(count) => {
                         let start = Instant::now();
                         if let Err(broken) = self.hear(timed, &buffer[..count]) {
-                            return Ok(broken.to_string());
+                            return Ok(format!("what comes is no capture: {broken}"));
                         }
                         if let Some(allowance) = &mut allowance {
                             allowance.spent(start.elapsed());

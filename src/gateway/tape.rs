@@ -16,7 +16,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Header, HeaderError, Record, write_header, write_record},
+    capture::{Act, Flaw, Header, Record, write_header, write_record},
     journal,
     time::Millis,
     watcher::{Protocol, Settings},
@@ -176,7 +176,7 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
 }
 
 /// The header, with what `replay` must know of the board.
-fn header(settings: &Settings) -> Result<String, HeaderError> {
+fn header(settings: &Settings) -> Result<String, Flaw> {
     let mut header = Header::default();
     header.push("board", &settings.board)?;
     if settings.protocol == Protocol::Occ1 {

@@ -1,7 +1,10 @@
 //! A line that tells when its bytes were read. A network that hangs delays them and does not change their times.
 
 use crate::{
-    capture::stream::{Heard, Stream, StreamError},
+    capture::{
+        ParseError,
+        stream::{Heard, Stream},
+    },
     time::Millis,
 };
 
@@ -36,7 +39,7 @@ impl Timed {
     }
 
     /// What was heard by `bytes`, which came at `now`, with times of our clock. These never go back.
-    pub(super) fn hear(&mut self, now: Millis, bytes: &[u8]) -> Result<Vec<Heard>, StreamError> {
+    pub(super) fn hear(&mut self, now: Millis, bytes: &[u8]) -> Result<Vec<Heard>, ParseError> {
         self.spoke = now;
         let mut heard = self.stream.push(bytes)?;
         // A process runs for less than 292 million years.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     board::Orientation,
-    capture::{Capture, Header, HeaderError},
+    capture::{Capture, Flaw, Header},
     dgt::{ClockSide, PieceCode, Squares},
     families::FAMILIES,
 };
@@ -45,7 +45,7 @@ pub enum ScriptError {
     Key(String, String),
     /// The capture's header cannot be written.
     #[error(transparent)]
-    Header(#[from] HeaderError),
+    Header(#[from] Flaw),
 }
 
 /// The scripts of a text. A script is `== name`, then lines of story (`"`), keys, acts and what is expected

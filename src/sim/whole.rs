@@ -6,7 +6,7 @@ use super::{
     shown::ShownBoard,
 };
 use crate::{
-    capture::{Act, Capture, Header, HeaderError, Record},
+    capture::{Act, Capture, Flaw, Header, Record},
     dgt::Squares,
     families::Family,
     time::Millis,
@@ -19,7 +19,7 @@ const REPEAT_MS: u64 = 1000;
 ///
 /// # Errors
 /// If the capture's header names a protocol already.
-pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, HeaderError> {
+pub fn told_by(family: &Family, capture: &Capture) -> Result<Capture, Flaw> {
     let mut header = Header::default();
     header.push("protocol", family.name)?;
     for (key, value) in capture.header.lines() {

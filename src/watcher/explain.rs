@@ -24,7 +24,7 @@ pub struct Account {
     pub waits: Vec<&'static str>,
 }
 
-/// One explanation of all readings and presses.
+/// A hypothesis, as a reader sees it: a line of play that explains all readings and presses.
 #[derive(Clone, Debug)]
 pub struct Hypothesis {
     /// Its posterior, 0 to 1.

@@ -215,7 +215,7 @@ pub(super) struct Unseen {
 const STEP_MS: u64 = 1000;
 /// Time between two changes of one scan, or of two scans in a row.
 const SOON_MS: u64 = 150;
-/// By how much a half-move must be the better explanation to be beyond doubt, in nats.
+/// By how much a half-move must be the better hypothesis to be beyond doubt, in nats.
 const PAST_DOUBT: f32 = 3.0;
 /// Number of half-moves that later changes may still explain otherwise.
 const OPEN: usize = 6;

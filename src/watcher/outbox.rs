@@ -1,4 +1,4 @@
-//! Events get their number, their time and their game here.
+//! The outbox of a watcher. It gives each event its number, its time and its game.
 
 use std::collections::VecDeque;
 

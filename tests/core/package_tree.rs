@@ -2,7 +2,7 @@
 //! what its parts say of each other is true. `scripts/test-packages.sh` installs whole packages.
 
 use std::{
-    fs,
+    env, fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
@@ -20,7 +20,16 @@ fn tree() -> Option<tempfile::TempDir> {
         }
     }
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(Path::new(ROOT).join("scripts/package.sh"))
+    let mut script = Command::new(Path::new(ROOT).join("scripts/package.sh"));
+    // The script calls cargo. Where cargo tells it of a package, as it tells tests, build scripts of dependencies run
+    // anew, and most of the program is built again: now, and by the next cargo that is not told.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            script.env_remove(&name);
+        }
+    }
+    let output = script
         .args(["--binary", PROGRAM, "--tree"])
         .arg(folder.path())
         .arg("amd64")

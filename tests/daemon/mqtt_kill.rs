@@ -83,6 +83,10 @@ async fn is_killed_again_and_again(wiring: Wiring) {
     subscriber
         .wait("an event after the kills", |_| events(&subscriber) >= before + 2)
         .await;
+    let has_told = |id: &String| !subscriber.numbers(id).is_empty();
+    subscriber
+        .wait("an event of each board", |_| boards.ids.iter().all(has_told))
+        .await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let offline = || {
         let words = subscriber.all().into_iter();

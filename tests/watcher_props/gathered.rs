@@ -1,28 +1,16 @@
 //! Lines that gather what the board says for a while, all the time: nobody is accused on times that nobody measured.
 
-use std::{collections::BTreeMap, env};
+use std::env;
 
 use dgt2mqtt::{
-    capture::Capture,
     event::{Body, Event},
     sim::gathered::gathered,
 };
 
-use crate::{late::accusations, restarts};
-
-/// A fixture and what comes of it on a line that does not gather.
-struct Fixture {
-    name: String,
-    capture: Capture,
-    moves: Vec<String>,
-    accusations: BTreeMap<String, usize>,
-}
-
-/// The half-moves on record, and the events.
-fn play(capture: &Capture) -> (Vec<String>, Vec<Event>) {
-    let (watcher, events) = restarts::play_killed(capture, &[], 0);
-    (watcher.game().moves, events)
-}
+use crate::{
+    late::accusations,
+    play::{Fixture, fixtures, play_whole},
+};
 
 /// True where a player, or nobody, is accused or suspected of anything.
 fn is_suspected(events: &[Event], player: &str) -> bool {
@@ -45,36 +33,21 @@ struct Outcome {
     silent: Vec<String>,
 }
 
-fn fixtures() -> Vec<Fixture> {
-    let mut captures = restarts::fixtures();
-    captures.retain(|(_, capture)| capture.header.gathered_ms().is_none());
-    let fixture = |(name, capture): (String, Capture)| {
-        let (moves, events) = play(&capture);
-        Fixture {
-            name,
-            capture,
-            moves,
-            accusations: accusations(&events),
-        }
-    };
-    captures.into_iter().map(fixture).collect()
-}
-
 /// Each fixture over a line that gathers for `ms`, which the watcher is told where `told`.
-fn gathers(fixtures: &[Fixture], ms: u64, told: bool) -> Outcome {
+fn gathers(fixtures: &[&Fixture], ms: u64, told: bool) -> Outcome {
     let mut out = Outcome::default();
     for fixture in fixtures {
         let mut late = gathered(&fixture.capture, ms);
         if told {
             late.header.push("gathered", &format!("{ms} ms")).unwrap();
         }
-        let (moves, events) = play(&late);
-        let mut said = accusations(&events);
-        out.same += usize::from(moves == fixture.moves);
-        for (player, n) in &fixture.accusations {
+        let (whole, late) = (fixture.whole(), play_whole(&late));
+        let mut said = accusations(&late.events);
+        out.same += usize::from(late.moves == whole.moves);
+        for (player, n) in &accusations(&whole.events) {
             let now = said.remove(player).unwrap_or_default();
             out.missing += n.saturating_sub(now);
-            if now == 0 && !is_suspected(&events, player) {
+            if now == 0 && !is_suspected(&late.events, player) {
                 out.silent.push(format!("{ms} ms, {}: {player}", fixture.name));
             }
             if now > *n {
@@ -100,10 +73,11 @@ fn gathers(fixtures: &[Fixture], ms: u64, told: bool) -> Outcome {
 /// gather; and of the accusations so many are missing.
 #[test]
 fn a_line_that_gathers_accuses_nobody() {
-    let fixtures = fixtures();
+    let does_not = |fixture: &&Fixture| fixture.capture.header.gathered_ms().is_none();
+    let fixtures: Vec<_> = fixtures().iter().filter(does_not).collect();
     let accusations: usize = fixtures
         .iter()
-        .flat_map(|fixture| fixture.accusations.values())
+        .flat_map(|fixture| accusations(&fixture.whole().events).into_values())
         .sum();
     let full = env::var_os("DGT2MQTT_FULL").is_some();
     let periods: &[u64] = if full { &[200, 500, 1000] } else { &[1000] };

@@ -13,7 +13,10 @@ use dgt2mqtt::{
     time::Millis,
 };
 
-use crate::{lumps, restarts};
+use crate::{
+    lumps,
+    play::{Fixture, fixtures, play_whole, recorded},
+};
 
 /// The same with everything from the board held back in `window`, until its end.
 pub(crate) fn held_back(capture: &Capture, window: (Millis, Millis)) -> Capture {
@@ -59,25 +62,25 @@ fn instants_of(name: &str, seed: u64) -> fastrand::Rng {
 
 /// Holds the line back for `ms` at a random instant of each fixture.
 fn stands_still(ms: u64, seed: u64, out: &mut Outcome) {
-    for (name, capture) in restarts::fixtures() {
-        let mut random = instants_of(&name, seed ^ ms);
+    for fixture in fixtures() {
+        let Fixture { name, capture, .. } = fixture;
+        let mut random = instants_of(name, seed ^ ms);
         let end = capture.end().0;
         let from = Millis(random.u64(3000..end.max(3001)));
-        let late = held_back(&capture, (from, from + ms));
-        let (watcher, events) = restarts::play_killed(&capture, &[], 0);
-        let (late_watcher, late_events) = restarts::play_killed(&late, &[], 0);
+        let late = held_back(capture, (from, from + ms));
+        let (whole, late) = (fixture.whole(), play_whole(&late));
         out.games += 1;
-        out.same += usize::from(watcher.game().moves == late_watcher.game().moves);
-        let told = lumps::said(&events);
-        let besides = lumps::said(&late_events)
+        out.same += usize::from(whole.moves == late.moves);
+        let told = lumps::said(&whole.events);
+        let besides = lumps::said(&late.events)
             .into_iter()
             .filter(|it| it.is_besides(&told));
         out.suspicions.extend(besides.map(|it| {
             let (kind, ply) = (it.what.kind.as_str(), it.what.ply);
             format!("{ms} ms, {name} from {from:?}: {kind}@{ply}")
         }));
-        let wanted = accusations(&events);
-        for (player, n) in accusations(&late_events) {
+        let wanted = accusations(&whole.events);
+        for (player, n) in accusations(&late.events) {
             if n > wanted.get(&player).copied().unwrap_or_default() {
                 out.wrong.push(format!("{ms} ms, {name} from {from:?}: {player}"));
             }
@@ -141,14 +144,14 @@ fn answered(capture: &Capture, window: (Millis, Millis)) -> Vec<Event> {
 }
 
 /// Who is accused where the line stands still for `ms`, from `from` on, who is not where it does not.
-fn accused_falsely(capture: &Capture, ms: u64, from: u64, board_answers: bool) -> Vec<String> {
+fn accused_falsely(fixture: &Fixture, ms: u64, from: u64, board_answers: bool) -> Vec<String> {
     let window = (Millis(from), Millis(from + ms));
     let said = if board_answers {
-        answered(capture, window)
+        answered(&fixture.capture, window)
     } else {
-        restarts::play_killed(&held_back(capture, window), &[], 0).1
+        play_whole(&held_back(&fixture.capture, window)).events
     };
-    let wanted = accusations(&restarts::play_killed(capture, &[], 0).1);
+    let wanted = accusations(&fixture.whole().events);
     let had = |player: &String| wanted.get(player).copied().unwrap_or_default();
     let said = accusations(&said).into_iter();
     said.filter(|(player, n)| *n > had(player))
@@ -159,21 +162,22 @@ fn accused_falsely(capture: &Capture, ms: u64, from: u64, board_answers: bool) -
 /// The same with a board that answers what it is asked, as at a daemon.
 #[test]
 fn nor_does_it_where_the_board_answers() {
-    let mut fixtures = restarts::fixtures();
     // What a simulated board answers is not gathered.
-    fixtures.retain(|(name, _)| !name.starts_with("gathered"));
+    let told = |fixture: &&Fixture| !fixture.name.starts_with("gathered");
+    let fixtures: Vec<_> = fixtures().iter().filter(told).collect();
     let (seeds, step) = if is_full() { (1..21, 1) } else { (1..2, 7) };
     let (mut games, mut wrong) = (0, Vec::new());
     for seed in seeds {
         for ms in [1000, 2000, 5000, 10_000, 20_000, 60_000] {
             let mut random = fastrand::Rng::with_seed(seed ^ ms);
-            for (i, (name, capture)) in fixtures.iter().enumerate() {
-                let from = random.u64(3000..capture.end().0.max(3001));
+            for (i, fixture) in fixtures.iter().enumerate() {
+                let name = &fixture.name;
+                let from = random.u64(3000..fixture.capture.end().0.max(3001));
                 if !(i as u64 + ms / 1000).is_multiple_of(step) {
                     continue;
                 }
                 games += 1;
-                let accused = accused_falsely(capture, ms, from, true);
+                let accused = accused_falsely(fixture, ms, from, true);
                 wrong.extend(
                     accused
                         .iter()
@@ -191,9 +195,10 @@ fn nor_does_it_where_the_board_answers() {
 /// that sprang back after a lump, a game that began in one.
 #[test]
 fn what_was_said_falsely_once_is_not_said() {
-    let mut fixtures: BTreeMap<String, Capture> = restarts::fixtures().into_iter().collect();
     let knocked = "knocked-on-by-the-opponent-and-left-there";
-    fixtures.insert(knocked.to_owned(), restarts::recorded(knocked));
+    let other = recorded(knocked);
+    let all = fixtures().iter().chain([&other]);
+    let fixtures: BTreeMap<&str, &Fixture> = all.map(|fixture| (fixture.name.as_str(), fixture)).collect();
     for (name, ms, from) in [
         ("knocked-over-and-put-back-after-the-press", 1000, 5595),
         ("pieces-displaced-put-right-at-once", 20_000, 5555),
@@ -222,7 +227,7 @@ fn what_was_said_falsely_once_is_not_said() {
         ("knocked-over-and-put-back-after-the-press", 1000, 5122),
     ] {
         assert_eq!(
-            accused_falsely(&fixtures[name], ms, from, false),
+            accused_falsely(fixtures[name], ms, from, false),
             [""; 0],
             "{name}"
         );
@@ -238,10 +243,6 @@ fn what_was_said_falsely_once_is_not_said() {
         ("lever-springs-back", 1000, 5292),
         ("lever-springs-back", 1000, 8225),
     ] {
-        assert_eq!(
-            accused_falsely(&fixtures[name], ms, from, true),
-            [""; 0],
-            "{name}"
-        );
+        assert_eq!(accused_falsely(fixtures[name], ms, from, true), [""; 0], "{name}");
     }
 }

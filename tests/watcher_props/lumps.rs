@@ -10,7 +10,7 @@ use dgt2mqtt::{
 
 use crate::{
     late::{held_back, is_full},
-    restarts,
+    play::{Fixture, fixtures, play_whole, recorded},
 };
 
 /// An irregularity that was said.
@@ -78,9 +78,10 @@ struct Count {
 fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
     let mut count = Count::default();
     let mut tried = 0;
-    for (name, capture) in restarts::fixtures() {
-        let events = restarts::play_killed(&capture, &[], 0).1;
-        let offences = said(&events);
+    for fixture in fixtures() {
+        let Fixture { name, capture, .. } = fixture;
+        let events = &fixture.whole().events;
+        let offences = said(events);
         let sure = |offence: &&Said| !offence.is_suspicion() && !offence.is_withdrawn;
         for (offence, seed) in offences
             .iter()
@@ -88,7 +89,7 @@ fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
             .flat_map(|offence| seeds.clone().map(move |seed| (offence, seed)))
         {
             tried += 1;
-            let Some(first) = began(&events).filter(|first| *first <= offence.at) else {
+            let Some(first) = began(events).filter(|first| *first <= offence.at) else {
                 continue;
             };
             if tried % step != 0 {
@@ -96,8 +97,8 @@ fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
             }
             let mut random = fastrand::Rng::with_seed(seed ^ ms ^ offence.at);
             let from = random.u64(first.max((offence.at + 1).saturating_sub(ms))..=offence.at);
-            let late = held_back(&capture, (Millis(from), Millis(from + ms)));
-            let late = said(&restarts::play_killed(&late, &[], 0).1);
+            let late = held_back(capture, (Millis(from), Millis(from + ms)));
+            let late = said(&play_whole(&late).events);
             let mut found = late.iter().filter(|it| it.tells_of(offence)).peekable();
             if found.peek().is_none() {
                 let (kind, ply) = (offence.what.kind.as_str(), offence.what.ply);
@@ -124,7 +125,7 @@ fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
 /// board says the same in the same order, and only the time between two readings tells one from the other. In a lump nobody can.
 #[test]
 fn a_knock_and_an_early_reply_are_the_same_bytes_in_a_lump() {
-    let knocked = restarts::recorded("displaced-thrown-to-where-a-reply-would-put-it");
+    let knocked = recorded("displaced-thrown-to-where-a-reply-would-put-it").capture;
     let mut replied = knocked.clone();
     // The pawn is read on e5 10 ms after it left e7; a hand takes its time.
     let arrived = Millis(4720);
@@ -134,7 +135,7 @@ fn a_knock_and_an_early_reply_are_the_same_bytes_in_a_lump() {
         }
     }
     let displaced = |capture: &Capture| {
-        let events = restarts::play_killed(capture, &[], 0).1;
+        let events = play_whole(capture).events;
         said(&events)
             .iter()
             .any(|it| it.what.kind == IrregularityKind::PiecesDisplaced)

@@ -1,23 +1,23 @@
 //! A restart changes nothing: the daemon goes on from what it kept, and asks the board what stands there.
 
-use std::{env, fs, path::Path};
+use std::{env, fs};
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record, replay::settings_of},
+    capture::{Act, Capture, Record},
     dgt::{ClockReading, Decoder, Message},
-    event::{Body, Certainty, Event, GameResult},
-    sim::shown::ShownBoard,
+    event::{Body, Certainty, GameResult},
     time::Millis,
-    watcher::{GameView, Heard, Settings, Snapshot, Watcher},
+    watcher::{GameView, Watcher},
 };
 
 use crate::{
-    drain, late, pass,
-    told::{collection, played, scripts},
+    late,
+    play::{Fixture, Play, Played, UPDATES_MS, answers, fixtures, play_killed, play_killed_once, recorded},
+    told::collection,
 };
 
 /// What a restart must not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kept {
     moves: Vec<String>,
     result: Option<GameResult>,
@@ -56,198 +56,71 @@ enum Killed {
 
 /// How long a killed daemon is away: a unit that is restarted at once.
 const AWAY_MS: u64 = 300;
-/// The daemon puts updates of squares down after so long, presses and events at once.
-const UPDATES_MS: u64 = 50;
 
-/// A capture that is played to a watcher, and what the board would show if it were asked.
-struct Play {
-    settings: Settings,
-    watcher: Watcher,
-    seen: Vec<Event>,
-    shown: ShownBoard,
-    /// What the journal has.
-    kept: String,
-    /// How many events it has.
-    kept_events: usize,
-    /// When it is to have what was heard since.
-    keep_at: Option<Millis>,
-}
-
-impl Play {
-    fn of(capture: &Capture) -> Self {
-        let settings = settings_of(&capture.header, "1");
-        let mut watcher = Watcher::new(settings.clone(), None);
-        watcher.handle_link_up(Millis(0), "port");
-        Self {
-            settings,
-            watcher,
-            seen: Vec::new(),
-            shown: ShownBoard::default(),
-            kept: String::new(),
-            kept_events: 0,
-            keep_at: None,
-        }
-    }
-
-    fn act(&mut self, at: Millis, act: &Act) {
-        self.away(at, act);
-        match act {
-            Act::FromBoard(bytes) => self.watcher.handle_bytes(at, bytes),
-            Act::LinkUp => self.watcher.handle_link_up(at, "port"),
-            Act::LinkDown => self.watcher.handle_link_down(at, "cable"),
-            Act::ToBoard(_) => {}
-        }
-        drain(&mut self.watcher, &mut self.seen);
-    }
-
-    /// What the board does, whoever listens.
-    fn away(&mut self, at: Millis, act: &Act) {
-        if let Act::FromBoard(bytes) = act {
-            self.shown.hear(at, bytes);
-        }
-    }
-
-    fn keep(&mut self) {
-        self.kept = serde_json::to_string(&self.watcher.snapshot()).unwrap();
-        self.kept_events = self.seen.len();
-        self.keep_at = None;
-    }
-
-    /// What the daemon does once it has heard something: see `gateway/board/kept.rs`.
-    fn keep_what_is_due(&mut self, now: Millis) {
-        let due = match self.watcher.take_heard() {
-            Some(Heard::Press) => Some(now),
-            Some(Heard::Update) => Some(now + UPDATES_MS),
-            None => None,
-        };
-        self.keep_at = self.keep_at.into_iter().chain(due).min();
-        if self.seen.len() > self.kept_events || self.keep_at.is_some_and(|at| at <= now) {
-            self.keep();
-        }
-    }
-
-    /// Time passes until `until`.
-    fn pass(&mut self, until: Millis) {
-        while let Some(at) = self.keep_at.filter(|at| *at <= until) {
-            pass(&mut self.watcher, at, &mut self.seen);
-            self.keep_what_is_due(at);
-        }
-        pass(&mut self.watcher, until, &mut self.seen);
-        self.keep_what_is_due(until);
-    }
-
-    /// The daemon goes on from what was kept.
-    fn restart(&mut self) {
-        // An event that is not in the journal was never sent.
-        self.seen.truncate(self.kept_events);
-        let back = Snapshot::kept(Some(&self.kept), self.seen.len() as u64);
-        assert_eq!(back.lost(), [""; 0], "{}", self.kept);
-        self.watcher = Watcher::new(self.settings.clone(), Some(back));
-        let again = serde_json::to_string(&self.watcher.snapshot()).unwrap();
-        assert!(again == self.kept, "{} became {again}", self.kept);
-    }
-
-    /// It is started at `at` and asks the board what stands there.
-    fn ask(&mut self, at: Millis) {
-        self.watcher.handle_link_up(at, "port");
-        self.watcher.handle_bytes(at + 1, &self.shown.answers());
-        drain(&mut self.watcher, &mut self.seen);
-    }
-
-    fn kill(&mut self, at: Millis, killed: Killed) {
-        self.keep();
-        self.restart();
-        if matches!(killed, Killed::ThriceAfter(_)) {
-            self.restart();
-            self.ask(at);
-            self.keep();
-            self.restart();
-        }
-        self.ask(at);
-    }
-}
-
-/// Plays a capture, the daemon being killed at once at each of `moments`, and away for a while.
-pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> (Watcher, Vec<Event>) {
-    let mut play = Play::of(capture);
-    let mut moments = moments.iter().copied().peekable();
-    let mut back: Option<Millis> = None;
-    for Record { at, act } in &capture.records {
-        loop {
-            let next = back.or_else(|| moments.peek().copied());
-            let Some(due) = next.filter(|due| due <= at) else {
-                break;
-            };
-            if back.take().is_some() {
-                play.ask(due);
-                play.keep_what_is_due(due);
-            } else {
-                moments.next();
-                play.pass(due);
-                if play.watcher.game().start_fen.is_some() && !play.kept.is_empty() {
-                    play.restart();
-                    back = Some(due + away);
-                }
-            }
-        }
-        if back.is_some() {
-            play.away(*at, act);
-        } else {
-            play.pass(*at);
-            play.act(*at, act);
-            play.keep_what_is_due(*at);
-        }
-    }
-    if let Some(at) = back {
+/// `play`, with the daemon killed at `at`.
+fn kill(play: &mut Play, at: Millis, killed: Killed) -> Play {
+    play.keep();
+    let mut play = play.restarted();
+    if matches!(killed, Killed::ThriceAfter(_)) {
+        play = play.restarted();
         play.ask(at);
+        play.keep();
+        play = play.restarted();
     }
-    play.watcher.handle_end(capture.end());
-    drain(&mut play.watcher, &mut play.seen);
-    (play.watcher, play.seen)
+    play.ask(at);
+    play
 }
 
-/// Plays a capture, the daemon being killed once, if at all.
-fn play(capture: &Capture, mut killed: Option<Killed>) -> (Watcher, usize) {
+/// What comes of a capture where the daemon is killed once, for each of `moments`, which are in order; none where it had no
+/// game. What comes before a kill is played once for all.
+fn each_killed(capture: &Capture, moments: &[Killed]) -> Vec<Option<Kept>> {
+    let rest = |mut killed: Play, records: &[Record]| {
+        killed.play_on(records, capture);
+        kept(&killed.watcher)
+    };
+    let mut outcomes: Vec<Option<Kept>> = Vec::new();
     let mut play = Play::of(capture);
-    for Record { at, act } in &capture.records {
-        if let Some(Killed::StoppedAt(due)) = killed
+    for (i, Record { at, act }) in capture.records.iter().enumerate() {
+        while let Some(now @ Killed::StoppedAt(due)) = moments.get(outcomes.len()).copied()
             && due <= *at
         {
-            pass(&mut play.watcher, due, &mut play.seen);
-            if play.watcher.game().start_fen.is_some() {
-                play.kill(due, Killed::StoppedAt(due));
-            }
-            killed = None;
+            play.pass(due);
+            let killed = play.is_game().then(|| kill(&mut play, due, now));
+            outcomes.push(killed.map(|killed| rest(killed, &capture.records[i..])));
         }
-        pass(&mut play.watcher, *at, &mut play.seen);
+        play.pass(*at);
         play.act(*at, act);
-        if let Some(now @ (Killed::After(n) | Killed::ThriceAfter(n))) = killed
+        let mut same = None;
+        while let Some(now @ (Killed::After(n) | Killed::ThriceAfter(n))) =
+            moments.get(outcomes.len()).copied()
             && play.seen.len() >= n
         {
-            play.kill(*at, now);
-            killed = None;
+            // Events of one moment come to the same.
+            let outcome =
+                same.get_or_insert_with(|| rest(kill(&mut play, *at, now), &capture.records[i + 1..]));
+            outcomes.push(Some(outcome.clone()));
         }
     }
-    play.watcher.handle_end(capture.end());
-    drain(&mut play.watcher, &mut play.seen);
-    (play.watcher, play.seen.len())
+    outcomes.resize(moments.len(), None);
+    outcomes
 }
 
 /// Kills the daemon as `moments` say. Returns how often, and what came out otherwise than without.
 fn killed(name: &str, capture: &Capture, moments: impl Fn(usize) -> Vec<Killed>) -> (usize, Vec<String>) {
-    let (watcher, events) = play(capture, None);
-    let wanted = kept(&watcher);
-    let (mut tried, mut wrong) = (0, Vec::new());
-    for moment in moments(events) {
-        let got = kept(&play(capture, Some(moment)).0);
-        tried += 1;
+    let mut whole = Play::of(capture);
+    whole.play_on(&capture.records, capture);
+    let wanted = kept(&whole.watcher);
+    let moments = moments(whole.seen.len());
+    let mut wrong = Vec::new();
+    for (moment, got) in moments.iter().zip(each_killed(capture, &moments)) {
+        let Some(got) = got else { continue };
         if !got.is_as_good_as(&wanted) {
             wrong.push(format!(
                 "{name}, {moment:?}:\n  {got:?}\n  instead of\n  {wanted:?}"
             ));
         }
     }
-    (tried, wrong)
+    (moments.len(), wrong)
 }
 
 /// When the clock was pressed.
@@ -268,32 +141,11 @@ fn presses(capture: &Capture) -> Vec<Millis> {
     presses
 }
 
-/// With the cable out nothing can be asked, and a board that feels only occupation never can.
-fn answers(capture: &Capture) -> bool {
-    capture.header.protocol().is_none() && capture.records.iter().all(|r| r.act != Act::LinkDown)
-}
-
-/// A real game, and all scripts in which the board can be asked.
-pub(crate) fn fixtures() -> Vec<(String, Capture)> {
-    let mut captures = vec![("vienna-1910".to_owned(), recorded("vienna-1910"))];
-    for script in scripts() {
-        captures.push((script.name.clone(), played(&script)));
-    }
-    captures.retain(|(_, capture)| answers(capture));
-    captures
-}
-
-/// The capture of this name in the fixtures.
-pub(crate) fn recorded(name: &str) -> Capture {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
-    Capture::parse(&fs::read(folder.join(format!("{name}.dgtcap"))).unwrap()).unwrap()
-}
-
 /// Nothing comes out otherwise in any fixture.
 fn changes_nothing(moments: impl Fn(&Capture, usize) -> Vec<Killed>) {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for (name, capture) in fixtures() {
-        let (times, otherwise) = killed(&name, &capture, |events| moments(&capture, events));
+    for Fixture { name, capture, .. } in fixtures() {
+        let (times, otherwise) = killed(name, capture, |events| moments(capture, events));
         tried += times;
         wrong.extend(otherwise);
     }
@@ -320,9 +172,9 @@ fn nor_does_a_stop_soon_after_a_press() {
 }
 
 /// The half-moves of the whole game, and of each offence what was said and whether it was taken back.
-fn told((watcher, events): &(Watcher, Vec<Event>)) -> (Vec<String>, Vec<String>) {
+fn told(played: &Played) -> (Vec<String>, Vec<String>) {
     let mut said: Vec<String> = Vec::new();
-    for event in events {
+    for event in &played.events {
         if let Body::Irregularity(irregularity) = &event.body
             && irregularity.certainty != Certainty::Suspected
         {
@@ -330,20 +182,24 @@ fn told((watcher, events): &(Watcher, Vec<Event>)) -> (Vec<String>, Vec<String>)
         }
     }
     said.sort();
-    (watcher.game().moves, said)
+    (played.moves.clone(), said)
 }
 
-/// Kills the daemon at the moments that are given for each capture, and tells what came out otherwise.
-fn kills_change_nothing(away: u64, moments: impl Fn(&Capture) -> Vec<Vec<Millis>>) {
+/// Kills the daemon at each of the moments that are given for each capture, and tells what came out otherwise.
+fn kills_change_nothing(away: u64, moments: impl Fn(&Capture) -> Vec<Millis>) {
     let (mut tried, mut wrong) = (0, Vec::new());
-    for (name, capture) in fixtures() {
-        let wanted = told(&play_killed(&capture, &[], away));
-        for moments in moments(&capture) {
-            let got = told(&play_killed(&capture, &moments, away));
-            tried += 1;
+    for fixture in fixtures() {
+        let Fixture { name, capture, .. } = fixture;
+        let wanted = told(fixture.whole());
+        let moments = moments(capture);
+        tried += moments.len();
+        for (moment, got) in moments.iter().zip(play_killed_once(capture, &moments, away)) {
+            let Some(got) = got.as_ref().map(told) else {
+                continue;
+            };
             if got != wanted {
                 wrong.push(format!(
-                    "{name}, {moments:?}:\n  {got:?}\n  instead of\n  {wanted:?}"
+                    "{name}, {moment:?}:\n  {got:?}\n  instead of\n  {wanted:?}"
                 ));
             }
         }
@@ -369,10 +225,7 @@ fn nor_does_a_kill_between_a_press_and_its_judgement() {
     for after in [100, 500] {
         kills_change_nothing(AWAY_MS, |capture| {
             let killed = presses(capture).into_iter().map(|at| at + after);
-            killed
-                .filter(|at| is_quiet(capture, *at))
-                .map(|at| vec![at])
-                .collect()
+            killed.filter(|at| is_quiet(capture, *at)).collect()
         });
     }
 }
@@ -382,8 +235,9 @@ fn nor_does_a_kill_between_a_press_and_its_judgement() {
 fn nor_does_a_kill_at_any_instant_accuse_anybody() {
     let mut random = fastrand::Rng::with_seed(7);
     let (mut tried, mut missed, mut wrong) = (0, 0, Vec::new());
-    for (name, capture) in fixtures() {
-        let wanted = told(&play_killed(&capture, &[], AWAY_MS));
+    for fixture in fixtures() {
+        let Fixture { name, capture, .. } = fixture;
+        let wanted = told(fixture.whole());
         for every in [0, 2000] {
             let end = capture.end().0;
             let first = random.u64(..end.max(1));
@@ -395,7 +249,7 @@ fn nor_does_a_kill_at_any_instant_accuse_anybody() {
                     .take_while(|at| at.0 < end)
                     .collect()
             };
-            let got = told(&play_killed(&capture, &moments, AWAY_MS));
+            let got = told(&play_killed(capture, &moments, AWAY_MS));
             tried += 1;
             missed += wanted.1.iter().filter(|said| !got.1.contains(said)).count();
             if got.1.iter().any(|said| !wanted.1.contains(said)) {
@@ -418,13 +272,10 @@ fn what_was_said_falsely_after_a_restart_is_not_said() {
         ("illegal-own-piece", 1619, 1820),
         ("illegal-opponents-piece", 1700, 1900),
     ] {
-        let capture = recorded(name);
-        let wanted = told(&play_killed(&capture, &[], AWAY_MS));
-        assert_eq!(
-            told(&play_killed(&capture, &[Millis(at)], away)),
-            wanted,
-            "{name}"
-        );
+        let fixture = recorded(name);
+        let wanted = told(fixture.whole());
+        let got = told(&play_killed(&fixture.capture, &[Millis(at)], away));
+        assert_eq!(got, wanted, "{name}");
     }
 }
 
@@ -449,13 +300,14 @@ fn nor_is_what_was_said_falsely_after_seconds_away() {
 fn nor_does_one_that_is_away_for_seconds() {
     let seeds = if late::is_full() { 1..21 } else { 1..3 };
     let (mut tried, mut wrong) = (0, Vec::new());
-    for (name, capture) in fixtures() {
-        let wanted = told(&play_killed(&capture, &[], AWAY_MS)).1;
+    for fixture in fixtures() {
+        let Fixture { name, capture, .. } = fixture;
+        let wanted = told(fixture.whole()).1;
         for seed in seeds.clone() {
             let mut random = fastrand::Rng::with_seed(seed ^ capture.end().0);
             let (at, away) = (random.u64(..capture.end().0.max(1)), random.u64(AWAY_MS..5000));
             let mut left = wanted.clone();
-            let got = told(&play_killed(&capture, &[Millis(at)], away)).1;
+            let got = told(&play_killed(capture, &[Millis(at)], away)).1;
             tried += 1;
             for one in got {
                 // A flag falls after another half-move of a record that lacks one.

@@ -2,7 +2,7 @@
 
 use super::{BoardTask, Line, MAX_UNSENT};
 use crate::{
-    capture::{Act, stream::StreamError},
+    capture::{Act, ParseError},
     gateway::timed::{Timed, to_board},
     time::Millis,
     watcher::LinkWish,
@@ -10,7 +10,7 @@ use crate::{
 
 impl BoardTask {
     /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
-    pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), StreamError> {
+    pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), ParseError> {
         let Some(timed) = timed else {
             self.record(self.now(), || Act::FromBoard(bytes.to_vec()));
             self.watcher.handle_bytes(self.now(), bytes);

@@ -1,4 +1,5 @@
-//! What would be said had the board stood still before a change that came in a lump: see `game/glimpse`.
+//! Asks a copy of the game what it would report had the board stood still before a change that came in a lump:
+//! see `game/glimpse`.
 
 use std::mem;
 
@@ -16,18 +17,18 @@ use crate::{
     },
 };
 
-/// For so long the board is taken to have stood still.
+/// How long the board stands still for the copy.
 const STOOD_MS: u64 = 3000;
-/// A copy is looked at so often at the most.
+/// Number of times that one copy is reviewed, at the most.
 const MOST_LOOKS: usize = 24;
-/// So many copies are made for one lump.
+/// Number of copies for one lump, at the most.
 const MOST_COPIES: usize = 16;
 /// Numbers from here on are of events that nobody sees.
 const UNSEEN: u64 = 1 << 41;
 
 impl Core {
-    /// `message` comes in a lump: what would be said had the board stood still before it? The same is asked of what is watched
-    /// in place of a game that is over.
+    /// `message` comes in a lump. Finds out what the game would report had the board stood still before it. If the
+    /// game is over, the same goes for the copy that is watched in its place.
     pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
         self.each(|core| core.glimpse_before(now, message));
     }
@@ -69,7 +70,7 @@ impl Core {
         }
     }
 
-    /// What is said of `copy` where nothing comes for a while.
+    /// What `copy` reports if no message comes for a while.
     fn stand_still(&mut self, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
         let out = Outbox {
             seq: UNSEEN,
@@ -104,7 +105,7 @@ impl Core {
     }
 }
 
-/// What was said of a copy and is more than advice.
+/// The irregularities that the copy reported.
 fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
     let mut glimpses = Vec::new();
     for event in out.events {

@@ -1,4 +1,5 @@
-//! An event that was not said yet. Hundreds may wait for an arbiter's word, so it is kept without what it is given when it is said.
+//! An event that the watcher keeps back until an arbiter says that it counts. Hundreds may wait so. Each is kept
+//! without what the outbox gives it when it goes out.
 
 use crate::{
     event::{Body, Event},
@@ -6,13 +7,13 @@ use crate::{
     watcher::{Settings, outbox::event_id},
 };
 
-/// Numbers from here on are of events that were not said yet.
+/// Numbers from here on belong to events that are kept back.
 pub(super) const FIRST_UNSAID: u64 = 1 << 40;
 
-/// See the module.
+/// An event that is kept back.
 #[derive(Debug)]
 pub(super) struct Unsaid {
-    /// Its number until it is said.
+    /// Its number until it goes out.
     seq: u64,
     pub(super) game: Option<u32>,
     /// When the act happened, by the daemon's time.
@@ -21,7 +22,7 @@ pub(super) struct Unsaid {
 }
 
 impl Unsaid {
-    /// Its id until it is said.
+    /// Its id until it goes out.
     pub(super) fn id(&self, settings: &Settings) -> String {
         event_id(settings, self.seq)
     }
@@ -42,7 +43,7 @@ impl From<Event> for Unsaid {
     }
 }
 
-/// Whether an event of this id was not said yet.
+/// True where the event of this id is kept back.
 pub(super) fn is_unsaid(id: &str) -> bool {
     let seq = id.rsplit('/').next().and_then(|seq| seq.parse::<u64>().ok());
     seq.is_some_and(|seq| seq > FIRST_UNSAID)

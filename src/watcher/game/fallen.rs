@@ -1,5 +1,5 @@
 //! Pieces that fell or were displaced while a player moved, and were not in their places at that player's
-//! press (7.4, 7.6). The watcher reports them once that is clearly the likeliest explanation.
+//! press (7.4, 7.6). The watcher reports them once that is clearly the likeliest hypothesis.
 
 use super::{
     Game,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, Move};
 
-use super::Game;
+use super::{Game, recall::Need};
 use crate::{
     board::{Bill, Item, Line, Lines, Ply, PlyKind, Stand, bridge, lines::shared},
     event::notice,
@@ -43,15 +42,43 @@ const RECOVERED: f32 = 0.8;
 const CONTRADICTED: f32 = 0.5;
 
 /// A gap in the record that is not explained yet.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::watcher) struct Unbridged {
     /// When the board was read again.
-    since: Millis,
+    pub(in crate::watcher) since: Millis,
     /// When the watcher gave notice of the gap.
-    told: Option<Millis>,
-    /// The search waits until the clock tells whether play goes on.
-    waits: bool,
-    tried: Millis,
+    pub(in crate::watcher) told: Option<Millis>,
+    pub(in crate::watcher) search: NextSearch,
+}
+
+/// When the watcher searches a gap again.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::watcher) enum NextSearch {
+    /// Once the board changes after the last search, which was at this time.
+    AfterChange(Millis),
+    /// Also once the clock runs, and so tells that play goes on.
+    AfterClock(Millis),
+}
+
+impl NextSearch {
+    fn is_due(self, ctx: &Ctx<'_>) -> bool {
+        match self {
+            Self::AfterChange(last) => last < ctx.sensed.last_change(),
+            Self::AfterClock(last) => last < ctx.sensed.last_change() || ctx.clock.runs(),
+        }
+    }
+
+    /// The same, and also once the clock runs.
+    fn or_clock(self) -> Self {
+        let (Self::AfterChange(last) | Self::AfterClock(last)) = self;
+        Self::AfterClock(last)
+    }
+}
+
+impl Unbridged {
+    fn is_told(self) -> bool {
+        self.told.is_some()
+    }
 }
 
 /// `root`, continued by the half-moves of `path` that a search found.
@@ -100,17 +127,20 @@ impl Game {
         if explained && !unsure {
             let missed = best.plies.len().saturating_sub(self.announced());
             let several_gone = best.differing().count() > 1;
-            let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+            let told = self.unbridged.is_some_and(Unbridged::is_told);
             if self.is_tale(best) || told && several_gone {
                 self.gap_told(ctx, false);
-                self.want_log(true);
+                self.want_log(Need::Decide);
             } else if let Some(gap) = self.unbridged.take() {
-                self.unbridged = turn_open.then_some(Unbridged { waits: true, ..gap });
+                self.unbridged = turn_open.then_some(Unbridged {
+                    search: gap.search.or_clock(),
+                    ..gap
+                });
                 if missed > 1 {
                     self.one_of_several(ctx, missed, limits);
                 }
                 if several_gone {
-                    self.want_log(false);
+                    self.want_log(Need::Check);
                 }
             }
             return;
@@ -120,12 +150,12 @@ impl Game {
         let shortest = found.iter().map(|line| line.plies.len()).min();
         let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
         let gap = self.unbridged.is_some();
-        let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+        let told = self.unbridged.is_some_and(Unbridged::is_told);
         let several_gone = self.lines.best().differing().count() > 1;
         if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
             // Most likely a hand holds one piece.
             if gap && several_gone {
-                self.want_log(false);
+                self.want_log(Need::Check);
             }
             self.unbridged = None;
             return;
@@ -136,7 +166,7 @@ impl Game {
         let Some(shortest) = shortest else {
             self.gap_told(ctx, cut);
             if gap {
-                self.want_log(true);
+                self.want_log(Need::Decide);
             }
             return;
         };
@@ -146,7 +176,7 @@ impl Game {
         if found.len() > 1 {
             self.ambiguous_told(ctx, self.base + shortest, found.len());
             if gap {
-                self.want_log(true);
+                self.want_log(Need::Decide);
             }
         } else if gap && missed > Some(1) {
             // The hypotheses from which the search started may contain half-moves that are themselves one of
@@ -161,7 +191,7 @@ impl Game {
     }
 
     /// True when `line` explains a gap by too many half-moves that nobody saw. Without a clock nothing else
-    /// would show that play goes on, so any explanation is better than none.
+    /// would show that play goes on, so any hypothesis is better than none.
     fn is_tale(&self, line: &Line) -> bool {
         self.clock_used
             && self
@@ -201,7 +231,7 @@ impl Game {
         }
         let open = as_long > 1 || cut;
         if open || missed > SURELY_FOUND {
-            self.want_log(open);
+            self.want_log(if open { Need::Decide } else { Need::Check });
         }
     }
 
@@ -254,13 +284,17 @@ impl Game {
     /// The board is read again after the link was down. Searches for what was played meanwhile.
     pub(in crate::watcher) fn after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.recall_anew();
+        let waits = self.waits_for_clock(ctx);
         self.unbridged = Some(Unbridged {
             since: ctx.now,
             told: None,
-            waits: self.waits_for_clock(ctx),
-            tried: ctx.now,
+            search: if waits {
+                NextSearch::AfterClock(ctx.now)
+            } else {
+                NextSearch::AfterChange(ctx.now)
+            },
         });
-        if self.waits_for_clock(ctx) {
+        if waits {
             return;
         }
         self.bridge_gap(ctx, self.gap_limits());
@@ -305,11 +339,9 @@ impl Game {
     /// before.
     pub(in crate::watcher) fn try_gap_again(&mut self, ctx: &mut Ctx<'_>) {
         let Some(gap) = self.unbridged else { return };
-        let due = gap.tried < ctx.sensed.last_change() || gap.waits && ctx.clock.runs();
-        if due && !self.waits_for_clock(ctx) && ctx.still_for(REST_MS) {
+        if gap.search.is_due(ctx) && !self.waits_for_clock(ctx) && ctx.still_for(REST_MS) {
             self.unbridged = Some(Unbridged {
-                tried: ctx.now,
-                waits: false,
+                search: NextSearch::AfterChange(ctx.now),
                 ..gap
             });
             self.bridge_gap(ctx, self.gap_limits());
@@ -320,7 +352,7 @@ impl Game {
     /// reports no half-moves and judges no press.
     pub(super) fn lost_track(&self) -> bool {
         let best = self.lines.best();
-        let told = self.unbridged.is_some_and(|gap| gap.told.is_some());
+        let told = self.unbridged.is_some_and(Unbridged::is_told);
         told && best.differing().count() > FAR || self.is_tale(best)
     }
 

@@ -1,9 +1,10 @@
-//! What stood on the board within a lump. Its order is known and its times are not: what was put right before the lump was
-//! over may have stood there for a tenth of a second or for ten.
+//! What stood on the board within a lump. A lump tells in which order things happened, and not when. So what a
+//! player put right before the lump's end may have stood there for a tenth of a second, or for ten.
 //!
-//! So before each change in a lump that follows what nothing explains yet a copy of the game is asked what would be said had
-//! the board stood still from there on. What the game does not say by itself in the end is told as a suspicion: nobody is
-//! accused on times that nobody measured.
+//! Before each change in a lump, the watcher looks whether something is on the board that no legal half-move
+//! explains. If so, it asks a copy of the game what that copy would report had the board stood still from there
+//! on. If the game does not report it by itself after the lump, the watcher reports it as a suspicion: it
+//! accuses nobody on times that nobody measured.
 
 use std::mem;
 
@@ -16,19 +17,19 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// So many are kept.
+/// Number of glimpses that a game keeps.
 const MOST_KEPT: usize = 4;
-/// After a lump the game itself is given so long to say it.
+/// The game has so long after a lump to report it by itself.
 const OWN_MS: u64 = 3000;
-/// So many readings of a running clock after it was pressed come a second after that at the least.
+/// After so many readings of a running clock, at least a second has passed since its press.
 pub(in crate::watcher) const TICKS: usize = 2;
 
 /// An irregularity that stood on the board within a lump.
 #[derive(Clone, Debug)]
 pub(in crate::watcher) struct Glimpse {
-    /// What was said of a copy.
+    /// What the copy reported.
     pub(in crate::watcher) open: Open,
-    /// When it was done, about.
+    /// When the act happened, about.
     pub(in crate::watcher) at: Millis,
     /// It stood there for a while: the clock counted seconds, or somebody pressed or stopped it.
     pub(in crate::watcher) stood: bool,
@@ -42,12 +43,14 @@ impl Glimpse {
         self.open.ply == other.ply && self.open.offender == other.offender
     }
 
-    /// How much it tells against another one of the same half-move: that nothing was done looks like what was put right.
+    /// Orders glimpses of one half-move by how much they tell. A press without a move tells least: an act that was
+    /// put right looks the same.
     fn weight(&self) -> (bool, bool) {
         (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
     }
 
-    /// True where a moment proves it: what has to stand for a while, or may be a hand at work, has to have stood.
+    /// True where a moment proves the irregularity. A hand at work may look like displaced pieces or a move out of
+    /// turn, so these must have stood for a while.
     fn is_proved(&self) -> bool {
         use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
         self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
@@ -55,7 +58,7 @@ impl Glimpse {
 }
 
 impl Game {
-    /// True while something is on the board, or was pressed for, that the best explanation has no legal half-move for.
+    /// True while something is on the board, or was pressed for, that the best hypothesis has no legal half-move for.
     pub(in crate::watcher) fn is_open_to_doubt(&self, sensed: &Sensed) -> bool {
         let best = self.lines.best();
         let suspects = best.plies.last();
@@ -68,7 +71,7 @@ impl Game {
                 || best.faults().fall.is_some())
     }
 
-    /// What is read now comes in a lump, and what was read before it did not come in the same one.
+    /// A new lump begins: the readings so far came before it.
     pub(in crate::watcher) fn begin_lump(&mut self) {
         (self.copies, self.ticks) = (0, 0);
     }
@@ -89,7 +92,7 @@ impl Game {
         }
     }
 
-    /// Tells what stood on the board in a lump, where the game itself says nothing of it.
+    /// Reports what stood on the board in a lump, unless the game has reported it by itself.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
         if ctx.catches_up || !self.is_watched() {
             return;
@@ -103,7 +106,7 @@ impl Game {
             let ply = glimpse.open.ply;
             let fits = ply <= self.plies() + 1
                 && glimpse.open.matter.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
-            // What was read later was pressed for.
+            // The board read the half-move late, and the player had pressed for it.
             let pressed_for = !glimpse.stood
                 && self
                     .record
@@ -124,7 +127,7 @@ impl Game {
         let body = Body::Irregularity(Box::new(open.matter.said.clone()));
         open.id = self.emit(ctx, Some(at), body);
         open.ended = None;
-        // What play went on from is not to be put right any more.
+        // Once play has gone on from there, nobody has to put it right any more.
         let stands = ctx.sensed.placement().fen() == open.matter.said.placement
             && open.target.is_some()
             && self.plies() <= self.plies_at_restoration(&open);
@@ -136,7 +139,8 @@ impl Game {
         ctx.out.questions.extend(question);
     }
 
-    /// Offences may have been said or withdrawn, and half-moves made, since `open` was found in a copy.
+    /// Brings the ruling of `open` up to date. Since the copy found it, the game may have reported or withdrawn
+    /// offences, and half-moves.
     fn bring_up_to_date(&self, ctx: &Ctx<'_>, open: &mut Open) {
         let counts = offence::counts(&open.matter.case, &ctx.settings.contested);
         let facts = &mut open.matter.case.facts;

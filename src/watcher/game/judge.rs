@@ -1,5 +1,5 @@
 //! Judges a press that no legal half-move explains, and irregularities without a press. The watcher accuses
-//! only when no innocent explanation is left.
+//! only when no innocent hypothesis is left.
 
 use shakmaty::Color;
 
@@ -17,9 +17,9 @@ use crate::{
 pub(super) const JUDGE_MS: u64 = 900;
 /// The same where nobody measured when the readings happened.
 const UNMEASURED_JUDGE_MS: u64 = 1600;
-/// By then, every innocent explanation must cost this much more than the offence, in nats.
+/// By then, every innocent hypothesis must cost this much more than the offence, in nats.
 const SURE: f32 = 1.0;
-/// An innocent explanation of a press by sensor faults must cost this much more than the offence, in nats.
+/// An innocent hypothesis of sensor faults must cost this much more than the offence, in nats.
 const INNOCENT: f32 = 4.5;
 /// The same as `SURE` once the board has been at rest for `AT_REST_MS` after the press.
 const SURE_AT_REST: f32 = 0.3;
@@ -120,7 +120,7 @@ impl Game {
         }
     }
 
-    /// Judges a press whose best explanation is an illegal act. Returns true when there is one, even if it is
+    /// Judges a press whose best hypothesis is an illegal act. Returns true when there is one, even if it is
     /// too early to judge it.
     fn judge_suspect(&mut self, ctx: &mut Ctx<'_>) -> bool {
         let k = self.announced();
@@ -223,7 +223,7 @@ impl Game {
         // A pawn that is read on the last rank is seen, so doubts about the board do not excuse it.
         let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
         if !promotion && self.may_be_innocent(ctx) {
-            ctx.wait_for("an innocent explanation of the press to fall away");
+            ctx.wait_for("an innocent hypothesis of the press to fall away");
             ctx.at(ctx.now + 300);
             return;
         }
@@ -333,7 +333,7 @@ impl Game {
         };
         let before = self.stand().clone();
         let seen = self.seen_at(ctx, press);
-        // A square that was wrong before needs no other explanation.
+        // A square that was wrong before explains itself.
         let wrong = made.stand.placement().differing(&seen);
         if !(wrong & best.misplaced(ctx.sensed)).any() {
             return false;

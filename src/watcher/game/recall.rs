@@ -26,8 +26,6 @@ pub(in crate::watcher) struct Recall {
     /// The record when the watcher last knew it to be complete.
     pub(in crate::watcher) whole: Option<WholeRecord>,
     log: Log,
-    /// Some half-moves are ambiguous, and wait for the log.
-    open: bool,
     /// The board stands as before a gap, and the clock has not shown yet whether pieces moved and came back.
     unproven: bool,
 }
@@ -39,9 +37,9 @@ enum Log {
     #[default]
     Unneeded,
     /// The log is needed, and not requested yet.
-    Wanted,
+    Wanted(Need),
     /// The log was requested at this time. `speaks` tells whether the board has sent something else since.
-    Asked { at: Millis, speaks: bool },
+    Asked { at: Millis, need: Need, speaks: bool },
     /// The board sent its log after this gap, or has no log.
     Over,
     /// This board did not answer a request for its log.
@@ -51,8 +49,17 @@ enum Log {
 impl Log {
     /// True while the log may still come.
     fn is_awaited(self) -> bool {
-        matches!(self, Self::Wanted | Self::Asked { .. })
+        matches!(self, Self::Wanted(_) | Self::Asked { .. })
     }
+}
+
+/// What the log is needed for. The later one is the stronger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Need {
+    /// The watcher reports the half-moves at once, and corrects them if the log contradicts them.
+    Check,
+    /// Some half-moves are ambiguous, and wait for the log.
+    Decide,
 }
 
 /// A record without a gap.
@@ -70,12 +77,11 @@ impl Recall {
     /// Returns true if the board is to be asked for its log now, and notes that it is asked. Only DGT's
     /// boards have a log.
     pub(in crate::watcher) fn take_wanted(&mut self, now: Millis, has_log: bool) -> bool {
-        if self.log != Log::Wanted {
-            return false;
-        }
+        let Log::Wanted(need) = self.log else { return false };
         self.log = if has_log {
             Log::Asked {
                 at: now,
+                need,
                 speaks: false,
             }
         } else {
@@ -86,7 +92,7 @@ impl Recall {
 
     /// The board sent something that is not its log.
     pub(in crate::watcher) fn spoken(&mut self, now: Millis) {
-        if let Log::Asked { at, speaks } = &mut self.log {
+        if let Log::Asked { at, speaks, .. } = &mut self.log {
             *speaks |= now.since(*at) >= SILENT_MS;
         }
     }
@@ -113,9 +119,9 @@ impl Game {
         raw: Option<Squares>,
     ) {
         // Another program on the line may have asked for it.
-        if !matches!(self.recall.log, Log::Asked { .. }) {
+        let Log::Asked { need, .. } = self.recall.log else {
             return;
-        }
+        };
         self.recall.log = Log::Over;
         let (Some(whole), Some(present)) = (self.recall.whole.take(), raw) else {
             return;
@@ -127,7 +133,7 @@ impl Game {
         let told = missed.and_then(|missed| self.unseen(ctx, &whole, &missed, orientation));
         match told {
             Some(path) => self.recall_moves(ctx, whole.plies, &path),
-            None => self.log_useless(ctx, "does not fit what stood on the board"),
+            None => self.log_useless(ctx, need, "does not fit what stood on the board"),
         }
     }
 
@@ -136,7 +142,6 @@ impl Game {
         if self.recall.log != Log::Mute {
             self.recall.log = Log::Unneeded;
         }
-        self.recall.open = false;
     }
 
     /// After a gap the board stands as before. The clock will show whether pieces moved and came back.
@@ -159,29 +164,28 @@ impl Game {
         self.recall.unproven = false;
         if gone_on {
             self.recall_anew();
-            self.want_log(false);
+            self.want_log(Need::Check);
         }
     }
 
-    /// Asks the board for its log, unless that was done. Half-moves that are ambiguous (`open`) wait for the
-    /// log. Others are reported at once, and corrected if the log contradicts them.
-    pub(super) fn want_log(&mut self, open: bool) {
-        let recall = &mut self.recall;
-        recall.open |= open;
-        if recall.whole.is_some() && recall.log == Log::Unneeded {
-            recall.log = Log::Wanted;
+    /// Asks the board for its log, unless that was done.
+    pub(super) fn want_log(&mut self, new: Need) {
+        match &mut self.recall.log {
+            log @ Log::Unneeded if self.recall.whole.is_some() => *log = Log::Wanted(new),
+            Log::Wanted(need) | Log::Asked { need, .. } => *need = new.max(*need),
+            Log::Unneeded | Log::Over | Log::Mute => {}
         }
     }
 
     /// True while half-moves that a search found wait for the log.
     pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
-        let recall = &self.recall;
-        if !recall.open {
-            return false;
-        }
-        match recall.log {
-            Log::Wanted => true,
-            Log::Asked { at, speaks: false } => !ctx.passed(at, LOG_MS),
+        match self.recall.log {
+            Log::Wanted(Need::Decide) => true,
+            Log::Asked {
+                at,
+                need: Need::Decide,
+                speaks: false,
+            } => !ctx.passed(at, LOG_MS),
             _ => false,
         }
     }
@@ -193,16 +197,16 @@ impl Game {
 
     /// Stops waiting for a log that does not come.
     pub(in crate::watcher) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
-        if let Log::Asked { at, .. } = self.recall.log
+        if let Log::Asked { at, need, .. } = self.recall.log
             && ctx.passed(at, LOG_MS)
         {
             self.recall.log = Log::Mute;
-            self.log_useless(ctx, "has not come");
+            self.log_useless(ctx, need, "has not come");
         }
     }
 
-    fn log_useless(&mut self, ctx: &mut Ctx<'_>, why: &str) {
-        if !self.recall.open {
+    fn log_useless(&mut self, ctx: &mut Ctx<'_>, need: Need, why: &str) {
+        if need != Need::Decide {
             return;
         }
         let message = format!(

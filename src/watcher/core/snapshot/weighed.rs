@@ -19,7 +19,7 @@ use crate::{
     time::Millis,
     watcher::game::{
         Game, Press,
-        gap::Unbridged,
+        gap::{NextSearch, Unbridged},
         glimpse::Glimpse,
         touch::{Hands, SavedHands},
     },
@@ -42,7 +42,7 @@ pub(super) struct Weighed {
     doubted: Option<Millis>,
     left_since: Option<Millis>,
     asked: Option<Millis>,
-    unbridged: Option<Unbridged>,
+    unbridged: Option<SavedGap>,
     hands: SavedHands,
     /// The end of the last lump.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +111,43 @@ impl SavedPress {
     }
 }
 
+/// A gap that is not explained yet.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedGap {
+    since: Millis,
+    told: Option<Millis>,
+    /// The next search waits for the clock, too.
+    waits: bool,
+    tried: Millis,
+}
+
+impl SavedGap {
+    fn of(gap: Unbridged) -> Self {
+        let (tried, waits) = match gap.search {
+            NextSearch::AfterChange(tried) => (tried, false),
+            NextSearch::AfterClock(tried) => (tried, true),
+        };
+        Self {
+            since: gap.since,
+            told: gap.told,
+            waits,
+            tried,
+        }
+    }
+
+    fn restore(self) -> Unbridged {
+        Unbridged {
+            since: self.since,
+            told: self.told,
+            search: if self.waits {
+                NextSearch::AfterClock(self.tried)
+            } else {
+                NextSearch::AfterChange(self.tried)
+            },
+        }
+    }
+}
+
 impl Weighed {
     /// What the snapshot keeps of `core`; none if the board was not read yet, or no game goes on.
     pub(super) fn of(core: &Core) -> Option<Self> {
@@ -129,7 +166,7 @@ impl Weighed {
             doubted: game.doubted,
             left_since: game.left_since,
             asked: game.asked,
-            unbridged: game.unbridged,
+            unbridged: game.unbridged.map(SavedGap::of),
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
             gathered_until: core.gathered_until,
@@ -172,7 +209,7 @@ impl Weighed {
         game.doubted = self.doubted;
         game.left_since = self.left_since;
         game.asked = self.asked;
-        game.unbridged = self.unbridged;
+        game.unbridged = self.unbridged.map(SavedGap::restore);
         game.hands = Hands::from(&self.hands);
         let glimpses: Result<_, String> = self.glimpses.iter().map(|kept| kept.restore(game)).collect();
         game.glimpses = glimpses?;

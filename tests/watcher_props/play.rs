@@ -1,0 +1,289 @@
+//! Plays captures to a watcher whose daemon may be killed meanwhile.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{LazyLock, OnceLock},
+};
+
+use dgt2mqtt::{
+    capture::{Act, Capture, Record, replay::settings_of},
+    event::Event,
+    sim::shown::ShownBoard,
+    time::Millis,
+    watcher::{Heard, Settings, Snapshot, Watcher},
+};
+
+use crate::{
+    drain, pass,
+    told::{played, scripts},
+};
+
+/// What came of a capture.
+pub(crate) struct Played {
+    /// The half-moves on record.
+    pub(crate) moves: Vec<String>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// A capture of the fixtures, and what comes of it where nobody is killed, which is found out once for all tests.
+pub(crate) struct Fixture {
+    pub(crate) name: String,
+    pub(crate) capture: Capture,
+    whole: OnceLock<Played>,
+}
+
+impl Fixture {
+    fn new(name: &str, capture: Capture) -> Self {
+        Self {
+            name: name.to_owned(),
+            capture,
+            whole: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn whole(&self) -> &Played {
+        self.whole.get_or_init(|| play_whole(&self.capture))
+    }
+}
+
+/// A real game, and all scripts in which the board can be asked.
+pub(crate) fn fixtures() -> &'static [Fixture] {
+    static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(|| {
+        let mut fixtures = vec![recorded("vienna-1910")];
+        fixtures.extend(
+            scripts()
+                .iter()
+                .map(|script| Fixture::new(&script.name, played(script))),
+        );
+        fixtures.retain(|fixture| answers(&fixture.capture));
+        fixtures
+    });
+    &FIXTURES
+}
+
+/// The capture of this name in the fixtures.
+pub(crate) fn recorded(name: &str) -> Fixture {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let text = fs::read(folder.join(format!("{name}.dgtcap"))).unwrap();
+    Fixture::new(name, Capture::parse(&text).unwrap())
+}
+
+/// With the cable out nothing can be asked, and a board that feels only occupation never can.
+pub(crate) fn answers(capture: &Capture) -> bool {
+    capture.header.protocol().is_none() && capture.records.iter().all(|r| r.act != Act::LinkDown)
+}
+
+/// The daemon puts updates of squares down after so long, presses and events at once.
+pub(crate) const UPDATES_MS: u64 = 50;
+
+/// A capture that is played to a watcher, and what the board would show if it were asked.
+pub(crate) struct Play {
+    settings: Settings,
+    pub(crate) watcher: Watcher,
+    pub(crate) seen: Vec<Event>,
+    shown: ShownBoard,
+    /// What the journal has.
+    kept: Option<Snapshot>,
+    /// How many events it has.
+    kept_events: usize,
+    /// When it is to have what was heard since.
+    keep_at: Option<Millis>,
+}
+
+impl Play {
+    pub(crate) fn of(capture: &Capture) -> Self {
+        let settings = settings_of(&capture.header, "1");
+        let mut watcher = Watcher::new(settings.clone(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        Self {
+            settings,
+            watcher,
+            seen: Vec::new(),
+            shown: ShownBoard::default(),
+            kept: None,
+            kept_events: 0,
+            keep_at: None,
+        }
+    }
+
+    pub(crate) fn is_game(&self) -> bool {
+        self.watcher.game().start_fen.is_some()
+    }
+
+    pub(crate) fn act(&mut self, at: Millis, act: &Act) {
+        self.away(at, act);
+        match act {
+            Act::FromBoard(bytes) => self.watcher.handle_bytes(at, bytes),
+            Act::LinkUp => self.watcher.handle_link_up(at, "port"),
+            Act::LinkDown => self.watcher.handle_link_down(at, "cable"),
+            Act::ToBoard(_) => {}
+        }
+        drain(&mut self.watcher, &mut self.seen);
+    }
+
+    /// What the board does, whoever listens.
+    fn away(&mut self, at: Millis, act: &Act) {
+        if let Act::FromBoard(bytes) = act {
+            self.shown.hear(at, bytes);
+        }
+    }
+
+    pub(crate) fn keep(&mut self) {
+        self.kept = Some(self.watcher.snapshot());
+        self.kept_events = self.seen.len();
+        self.keep_at = None;
+    }
+
+    /// What the daemon does once it has heard something: see `gateway/board/kept.rs`.
+    fn keep_what_is_due(&mut self, now: Millis) {
+        let due = match self.watcher.take_heard() {
+            Some(Heard::Press) => Some(now),
+            Some(Heard::Update) => Some(now + UPDATES_MS),
+            None => None,
+        };
+        self.keep_at = self.keep_at.into_iter().chain(due).min();
+        if self.seen.len() > self.kept_events || self.keep_at.is_some_and(|at| at <= now) {
+            self.keep();
+        }
+    }
+
+    /// Time passes until `until`. The daemon keeps nothing meanwhile.
+    pub(crate) fn pass(&mut self, until: Millis) {
+        pass(&mut self.watcher, until, &mut self.seen);
+    }
+
+    /// Time passes until `until`, and the daemon keeps what is due.
+    fn pass_and_keep(&mut self, until: Millis) {
+        while let Some(at) = self.keep_at.filter(|at| *at <= until) {
+            self.pass(at);
+            self.keep_what_is_due(at);
+        }
+        self.pass(until);
+        self.keep_what_is_due(until);
+    }
+
+    /// The play in which the daemon was killed here, and goes on from what was kept.
+    pub(crate) fn restarted(&self) -> Self {
+        let kept = serde_json::to_string(&self.kept).unwrap();
+        // An event that is not in the journal was never sent.
+        let seen = self.seen[..self.kept_events].to_vec();
+        let back = Snapshot::kept(Some(&kept), seen.len() as u64);
+        assert_eq!(back.lost(), [""; 0], "{kept}");
+        let watcher = Watcher::new(self.settings.clone(), Some(back));
+        let again = serde_json::to_string(&watcher.snapshot()).unwrap();
+        assert!(again == kept, "{kept} became {again}");
+        Self {
+            settings: self.settings.clone(),
+            watcher,
+            seen,
+            shown: self.shown.clone(),
+            kept: self.kept.clone(),
+            ..*self
+        }
+    }
+
+    /// The daemon is started at `at` and asks the board what stands there.
+    pub(crate) fn ask(&mut self, at: Millis) {
+        self.watcher.handle_link_up(at, "port");
+        self.watcher.handle_bytes(at + 1, &self.shown.answers());
+        drain(&mut self.watcher, &mut self.seen);
+    }
+
+    /// Plays `records`, the last ones of `capture`, to the end.
+    pub(crate) fn play_on(&mut self, records: &[Record], capture: &Capture) {
+        for Record { at, act } in records {
+            self.pass(*at);
+            self.act(*at, act);
+        }
+        self.end(capture);
+    }
+
+    fn end(&mut self, capture: &Capture) {
+        self.watcher.handle_end(capture.end());
+        drain(&mut self.watcher, &mut self.seen);
+    }
+
+    fn played(self) -> Played {
+        Played {
+            moves: self.watcher.game().moves,
+            events: self.seen,
+        }
+    }
+}
+
+/// Plays a capture, and nobody is killed.
+pub(crate) fn play_whole(capture: &Capture) -> Played {
+    let mut play = Play::of(capture);
+    play.play_on(&capture.records, capture);
+    play.played()
+}
+
+/// Plays a capture, the daemon being killed at each of `moments`, and away for a while.
+pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> Played {
+    kill_on(Play::of(capture), &capture.records, moments, None, away, capture)
+}
+
+/// Plays a capture once for each of `moments`, which are in order: the daemon is killed then, and away for a while. None
+/// where it had no game to keep, so that nothing comes out otherwise. What comes before a kill is played once for all.
+pub(crate) fn play_killed_once(capture: &Capture, moments: &[Millis], away: u64) -> Vec<Option<Played>> {
+    let mut outcomes = Vec::new();
+    let mut play = Play::of(capture);
+    for (i, Record { at, act }) in capture.records.iter().enumerate() {
+        while let Some(due) = moments.get(outcomes.len()).filter(|due| *due <= at) {
+            play.pass_and_keep(*due);
+            let killed = (play.is_game() && play.kept.is_some()).then(|| play.restarted());
+            let records = &capture.records[i..];
+            let rest = |killed| kill_on(killed, records, &[], Some(*due + away), away, capture);
+            outcomes.push(killed.map(rest));
+        }
+        play.pass_and_keep(*at);
+        play.act(*at, act);
+        play.keep_what_is_due(*at);
+    }
+    outcomes.resize_with(moments.len(), || None);
+    outcomes
+}
+
+/// Plays `records`, the last ones of `capture`. The daemon is away until `back`, if it is killed already.
+fn kill_on(
+    mut play: Play,
+    records: &[Record],
+    moments: &[Millis],
+    mut back: Option<Millis>,
+    away: u64,
+    capture: &Capture,
+) -> Played {
+    let mut moments = moments.iter().copied().peekable();
+    for Record { at, act } in records {
+        loop {
+            let next = back.or_else(|| moments.peek().copied());
+            let Some(due) = next.filter(|due| due <= at) else {
+                break;
+            };
+            if back.take().is_some() {
+                play.ask(due);
+                play.keep_what_is_due(due);
+            } else {
+                moments.next();
+                play.pass_and_keep(due);
+                if play.is_game() && play.kept.is_some() {
+                    play = play.restarted();
+                    back = Some(due + away);
+                }
+            }
+        }
+        if back.is_some() {
+            play.away(*at, act);
+        } else {
+            play.pass_and_keep(*at);
+            play.act(*at, act);
+            play.keep_what_is_due(*at);
+        }
+    }
+    if let Some(at) = back {
+        play.ask(at);
+    }
+    play.end(capture);
+    play.played()
+}
