@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use crate::{
-    dgt::{ClockReading, Lever},
+    dgt::{ClockReading, ClockSide, Lever},
     time::Millis,
 };
 
@@ -31,12 +31,24 @@ const DELAYED_MS: u64 = 300;
 const RESTART_MS: u64 = 700;
 /// A doubtful frame that no later frame has refuted is believed after this time: frames come once a second.
 const DOUBT_MS: u64 = 1300;
+/// In a frame that tells of a press, no time has fallen by so many seconds more than have passed since the frame
+/// before. A damaged frame whose checksum is right by chance may show that.
+const FALL_S: u64 = 15;
 
 /// Whether a frame is older than a press that was heard before it.
 enum Age {
     New,
     Doubtful,
     Old,
+}
+
+/// A frame that waits for the next one to confirm or refute it.
+#[derive(Clone, Copy, Debug)]
+struct Doubted {
+    reading: ClockReading,
+    at: Millis,
+    /// It shows what no clock does. So the next frame has to confirm it.
+    is_odd: bool,
 }
 
 /// Follows the frames of one clock.
@@ -49,8 +61,9 @@ pub struct LeverWatch {
     stopped_at: Option<Millis>,
     /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
-    /// The frame that waits for the next one to confirm or refute it, and when it came.
-    doubted: Option<(ClockReading, Millis)>,
+    doubted: Option<Doubted>,
+    /// When the frame came that is believed.
+    heard_at: Millis,
     signals: VecDeque<(Millis, ClockSignal)>,
 }
 
@@ -73,6 +86,7 @@ impl LeverWatch {
     pub fn heard(&mut self, now: Millis, reading: ClockReading) {
         let Some(last) = self.now else {
             self.now = Some(reading);
+            self.heard_at = now;
             if reading.running {
                 // The lever may just have gone over: an older frame may be on its way.
                 self.flipped = Some((reading, now));
@@ -86,36 +100,44 @@ impl LeverWatch {
             return;
         }
         let at_once = self.flipped.is_some_and(|(_, at)| now.since(at) < OVERTAKEN_MS);
-        if at_once && self.doubted.is_some_and(|(doubted, _)| doubted == reading) {
+        if at_once && self.doubted.is_some_and(|doubted| doubted.reading == reading) {
             // Two old frames may have been under way: the second proves no more than the first.
             return;
         }
-        if let Some((doubted, at)) = self.doubted.take()
-            && self.was_press(&last, &doubted, at, &reading)
+        if let Some(doubted) = self.doubted.take()
+            && self.was_press(&last, &doubted, &reading)
         {
-            self.believe(at, doubted);
+            self.believe(doubted.at, doubted.reading);
         }
+        let is_odd = self.is_odd(now, &reading);
         match self.age_of(now, &reading) {
-            Age::New => self.believe(now, reading),
+            Age::New if !is_odd => self.believe(now, reading),
             Age::Old => {}
-            Age::Doubtful => self.doubted = Some((reading, now)),
+            Age::New | Age::Doubtful => {
+                self.doubted = Some(Doubted {
+                    reading,
+                    at: now,
+                    is_odd,
+                });
+            }
         }
     }
 
     /// Time passes: a doubtful frame that was not refuted is believed.
     pub fn tick(&mut self, now: Millis) {
-        if let Some((doubted, at)) = self.doubted
+        if let Some(Doubted { reading, at, .. }) = self.doubted.filter(|doubted| !doubted.is_odd)
             && now.since(at) >= DOUBT_MS
         {
             self.doubted = None;
-            self.believe(at, doubted);
+            self.believe(at, reading);
         }
     }
 
     /// When [`Self::tick`] has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        self.doubted.map(|(_, at)| at + DOUBT_MS)
+        let waits = self.doubted.filter(|doubted| !doubted.is_odd);
+        waits.map(|doubted| doubted.at + DOUBT_MS)
     }
 
     /// The next signal with its time.
@@ -149,25 +171,39 @@ impl LeverWatch {
         }
     }
 
+    /// Whether a frame tells of a press and of more time that has passed than has.
+    fn is_odd(&self, now: Millis, reading: &ClockReading) -> bool {
+        let Some(last) = self.now.filter(|last| last.running) else {
+            return false;
+        };
+        let most = FALL_S + now.since(self.heard_at).div_ceil(1000);
+        let fell = |side| last.time(side).seconds.saturating_sub(reading.time(side).seconds);
+        reading.lever != last.lever
+            && [ClockSide::Left, ClockSide::Right]
+                .into_iter()
+                .any(|side| u64::from(fell(side)) > most)
+    }
+
     /// Whether the doubted frame told of a press after all, now that the next frame is there. If the lever
-    /// never went back, the opponent's time has run on, which the doubted frame denies.
-    fn was_press(
-        &self,
-        last: &ClockReading,
-        doubted: &ClockReading,
-        at: Millis,
-        next: &ClockReading,
-    ) -> bool {
+    /// never went back, the opponent's time has run on, which the doubted frame denies. What no clock does,
+    /// the next frame must show as well.
+    fn was_press(&self, last: &ClockReading, doubted: &Doubted, next: &ClockReading) -> bool {
+        let Doubted { reading, at, is_odd } = doubted;
+        if *is_odd {
+            let shows = |side| next.time(side).seconds <= reading.time(side).seconds;
+            return next.lever == reading.lever && shows(ClockSide::Left) && shows(ClockSide::Right);
+        }
         let opponent = last.lever.pressed().other();
         let soon = self
             .flipped
             .is_some_and(|(_, flip)| at.since(flip) < OVERTAKEN_MS);
-        let ran = next.time(opponent).seconds < doubted.time(opponent).seconds;
+        let ran = next.time(opponent).seconds < reading.time(opponent).seconds;
         next.lever != last.lever || !soon && !ran
     }
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
         let last = self.now.replace(reading);
+        self.heard_at = at;
         let Some(last) = last else { return };
         match (last.running, reading.running) {
             (false, true) => self.signals.push_back((at, ClockSignal::Started(reading.lever))),
@@ -306,5 +342,39 @@ mod tests {
             pressed,
             [Started(LeftHigh), Pressed(RightHigh), Pressed(LeftHigh)]
         );
+    }
+
+    #[test]
+    fn a_press_in_which_half_a_minute_was_lost_at_once_waits_for_another_frame() {
+        let before = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(LeftHigh, 57, 60, true)),
+        ];
+        let odd = (4000, frame(RightHigh, 57, 31, true));
+        let after = |rest: &[(u64, ClockReading)]| signals(&[&before, &[odd][..], rest].concat());
+        assert_eq!(after(&[]), [Started(LeftHigh)]);
+        assert_eq!(
+            after(&[(6000, frame(LeftHigh, 55, 60, true))]),
+            [Started(LeftHigh)]
+        );
+        let pressed = [Started(LeftHigh), Pressed(RightHigh)];
+        assert_eq!(
+            after(&[(6000, frame(RightHigh, 57, 58, true))]),
+            pressed,
+            "it was damaged beside a press"
+        );
+        assert_eq!(
+            after(&[(6000, frame(RightHigh, 57, 29, true))]),
+            pressed,
+            "so it is"
+        );
+        // So it is where the frame has the clock stopped as well.
+        let stopped = (4000, frame(RightHigh, 57, 31, false));
+        let rest = (6000, frame(LeftHigh, 55, 60, true));
+        let frames = [&before, &[stopped, rest][..]].concat();
+        assert_eq!(signals(&frames), [Started(LeftHigh)]);
+        // The line was not read for as long.
+        let late = [before[0], (33_000, frame(RightHigh, 57, 31, true))];
+        assert_eq!(signals(&late), pressed);
     }
 }

@@ -149,15 +149,20 @@ impl Places {
     }
 }
 
-/// Sets for each board on a line that the line gathers its bytes for as long as a round of questions takes.
-pub(super) fn gather(boards: &mut [BoardConfig]) {
+/// Sets for each board on a line how many share the line, and that it gathers a board's bytes for as long as a round of
+/// questions takes.
+pub(super) fn share(boards: &mut [BoardConfig]) {
     let mut counts: HashMap<String, u64> = HashMap::new();
     let line = |port: &PortName| port.shared().map(|(_, line)| line.to_owned());
     for line in boards.iter().filter_map(|board| line(&board.port)) {
         *counts.entry(line).or_default() += 1;
     }
-    for board in boards.iter_mut().filter(|board| board.gathered_ms == 0) {
-        if let Some(count) = line(&board.port).and_then(|line| counts.get(&line)) {
+    for board in boards {
+        let Some(count) = line(&board.port).and_then(|line| counts.get(&line)) else {
+            continue;
+        };
+        board.boards_on_line = *count;
+        if board.gathered_ms == 0 {
             board.gathered_ms = budget::gathered_ms(*count).min(MOST_GATHERED_MS);
         }
     }

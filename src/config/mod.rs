@@ -119,6 +119,8 @@ pub struct BoardConfig {
     pub protocol: Protocol,
     /// How many milliseconds a device between the board and us may gather the board's bytes; 0 if unknown.
     pub gathered_ms: u64,
+    /// How many boards share its line; 0 where the board has it to itself.
+    pub boards_on_line: u64,
     /// The rules of its game: those of the event, with what the board overrides.
     pub rules: Rules,
     /// Which way round the board lies.
@@ -388,6 +390,7 @@ impl Config {
             board: board.id.to_string(),
             protocol: board.protocol,
             gathered_ms: board.gathered_ms,
+            boards_on_line: board.boards_on_line,
             laws: board.rules.laws,
             time_control: board.rules.time_control,
             supervision: board.rules.supervision,

@@ -58,7 +58,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let (lines, listed) = line::lines(raw.line, document);
     let list = raw.board.into_iter().chain(listed).collect();
     let mut boards = boards(list, &lines, &event, document);
-    line::gather(&mut boards);
+    line::share(&mut boards);
     let client_id = gateway
         .as_ref()
         .map_or_else(String::new, |id| format!("dgt2mqtt-{id}"));
@@ -236,6 +236,7 @@ fn board(
         port: port?,
         protocol: raw.protocol,
         gathered_ms: gathered.into(),
+        boards_on_line: 0,
         rules,
         orientation: raw.orientation,
         clock_side: raw.clock_side,

@@ -4,6 +4,7 @@
 //! and [`Session::poll_wish`], then sleep until [`Session::poll_timeout`]. It does not need answers to its
 //! own questions: a capture in which another program asked serves as well.
 
+mod dumps;
 mod greeting;
 
 use std::collections::VecDeque;
@@ -16,6 +17,7 @@ use super::{
     message::{Message, PieceCode},
 };
 use crate::time::Millis;
+use dumps::Dumps;
 
 /// For this long after the link opens, the session lets old bytes of the line run off (milliseconds, as all
 /// below).
@@ -26,12 +28,6 @@ const PACE: u64 = 100;
 const KEEP_ALIVE: u64 = 2500;
 /// Time to answer that question: 5 s of silence in all.
 const ANSWER: u64 = 2500;
-/// From the last change on the board to the dump that verifies it.
-const SETTLED: u64 = 1000;
-/// Between dumps of a quiet board.
-const QUIET_DUMP: u64 = 5000;
-/// From damage on the line to the dump that mends it.
-const MEND: u64 = 300;
 /// A running clock sends a frame every second. After this long without one, the board has lost its mode.
 const CLOCK_SILENCE: u64 = 3000;
 /// The event log takes 8.3 s at 9600 baud.
@@ -96,9 +92,7 @@ pub struct Session {
     probed: Option<Millis>,
     /// When the session last asked for a sign of life before it was due.
     sign_asked: Option<Millis>,
-    dump_due: Millis,
-    /// When a dump is due because of damage on the line. Changes of squares do not put it off.
-    mend_due: Option<Millis>,
+    dumps: Dumps,
     battery: BatteryWatch,
     last_clock: Millis,
     /// When a running clock must have sent its next frame.
@@ -143,8 +137,7 @@ impl Session {
             last_heard: Millis::default(),
             probed: None,
             sign_asked: None,
-            dump_due: Millis::default(),
-            mend_due: None,
+            dumps: Dumps::default(),
             battery: BatteryWatch::default(),
             last_clock: Millis::default(),
             clock_due: None,
@@ -156,6 +149,15 @@ impl Session {
             unanswered: 0,
             told_serial: false,
             is_gap: false,
+        }
+    }
+
+    /// A session with a board on a line that `boards` boards share; 0 where the board has the line to itself.
+    #[must_use]
+    pub fn on_line_of(boards: u64) -> Self {
+        Self {
+            dumps: Dumps::on_line_of(boards),
+            ..Self::new()
         }
     }
 
@@ -181,6 +183,7 @@ impl Session {
             phase: Phase::Draining { until: now + DRAIN },
             next_send: self.next_send,
             last_heard: now,
+            dumps: self.dumps.anew(),
             line: self.line,
             nothings_before: self.line.nothings,
             ..Self::new()
@@ -192,6 +195,7 @@ impl Session {
         *self = Self {
             identity: std::mem::take(&mut self.identity),
             next_send: self.next_send,
+            dumps: self.dumps.anew(),
             line: self.line,
             ..Self::new()
         };
@@ -227,7 +231,7 @@ impl Session {
                 if matches!(self.phase, Phase::Opening | Phase::Up) {
                     self.is_gap = self.shows_gap();
                 }
-                self.dumped(squares);
+                self.dumped(now, squares);
             }
             Message::Clock(reading) => {
                 self.last_clock = now;
@@ -269,8 +273,7 @@ impl Session {
         let damaged = line.damage() > self.line.damage();
         self.line = line;
         if damaged {
-            // A deadline from before the greeting may have passed.
-            self.mend_due = self.mend_due.filter(|due| *due > now).or(Some(now + MEND));
+            self.dumps.damaged(now);
         }
         let stuck = line.nothings.saturating_sub(self.nothings_before) >= NOTHINGS;
         if stuck && matches!(self.phase, Phase::Opening | Phase::Up) {
@@ -284,7 +287,7 @@ impl Session {
     pub fn request_dump(&mut self, now: Millis) {
         // Until the handshake is complete, the session asks by itself.
         if matches!(self.phase, Phase::Up) {
-            self.dump_due = now;
+            self.dumps.wanted(now);
             self.handle_timeout(now);
         } else if matches!(self.phase, Phase::Opening) {
             self.ask(Command::Dump);
@@ -338,8 +341,7 @@ impl Session {
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
             Phase::Up => Millis::earliest([
-                Some(self.dump_due),
-                self.mend_due,
+                Some(self.dumps.due()),
                 Some(self.life_due()),
                 self.clock_due,
                 self.battery.due(),
@@ -368,13 +370,11 @@ impl Session {
             self.probed = Some(now);
             self.ask(Command::Firmware);
         }
-        if now >= self.dump_due || self.mend_due.is_some_and(|due| now >= due) {
-            self.mend_due = None;
+        if self.dumps.take_due(now) {
             self.ask(Command::Dump);
-            if now.since(self.last_clock) >= QUIET_DUMP {
+            if now.since(self.last_clock) >= dumps::QUIET {
                 self.ask(Command::Clock);
             }
-            self.dump_due = now + QUIET_DUMP;
         }
         if self.battery.is_due(now) {
             self.ask(Command::Battery);
@@ -406,11 +406,14 @@ impl Session {
         {
             *place = piece;
         }
-        self.dump_due = now + SETTLED;
+        self.dumps.changed(now);
     }
 
-    fn dumped(&mut self, squares: &[PieceCode; 64]) {
+    fn dumped(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let known = self.squares.replace(*squares);
+        if self.phase == Phase::Up {
+            self.dumps.came(now);
+        }
         if self.phase == Phase::Up && known.is_some_and(|known| known != *squares) {
             self.enter_mode();
         }

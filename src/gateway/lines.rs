@@ -52,6 +52,9 @@ pub(super) struct LineHealth {
     silent: u64,
     /// Number of answers that came damaged since the start.
     damaged: u64,
+    /// The same of each board from which some came, by its address: a bad cable shows.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    damaged_by: BTreeMap<String, u64>,
     /// Number of dumps that showed changes which the board had never told.
     lost: u64,
     /// Number of answers that nobody here asked for: of another program, or of two boards with one address.
@@ -71,6 +74,7 @@ impl LineHealth {
     fn new(port: &str, figures: &Figures) -> Self {
         let sum = |of: fn(&Figure) -> u64| figures.boards.iter().map(of).sum();
         let garbled = figures.boards.iter().filter(|board| board.is_garbled);
+        let damaged = figures.boards.iter().filter(|board| board.errors.damaged > 0);
         Self {
             port: port.to_owned(),
             boards: figures.boards.len(),
@@ -79,6 +83,9 @@ impl LineHealth {
             longest_ms: figures.longest_ms,
             silent: sum(|board| board.errors.silent),
             damaged: sum(|board| board.errors.damaged),
+            damaged_by: damaged
+                .map(|board| (board.address.to_string(), board.errors.damaged))
+                .collect(),
             lost: sum(|board| board.errors.lost),
             unasked: figures.unasked,
             garbled: garbled.map(|board| board.address).collect(),
@@ -358,17 +365,21 @@ async fn hold(port: LinkSource, mut hub: Hub, ports: &Ports, pulse: &Pulse) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dgt::line::Errors;
 
     #[test]
     fn a_line_with_troubles_has_notices() {
-        let figure = |address, is_garbled| Figure {
+        let figure = |address, is_garbled, damaged| Figure {
             address,
             is_here: true,
             is_garbled,
-            errors: Default::default(),
+            errors: Errors {
+                damaged,
+                ..Errors::default()
+            },
         };
         let figures = Figures {
-            boards: vec![figure(7, false), figure(8, true)],
+            boards: vec![figure(7, false, 0), figure(8, true, 3)],
             strangers: vec![9],
             is_shared: true,
             ..Figures::default()
@@ -380,6 +391,7 @@ mod tests {
         assert!(notices[1].message.contains("address 9 answers"), "{notices:?}");
         assert_eq!(notices[2].code, notice::LINE_SHARED);
         assert_eq!(lines[0].unlisted, [9]);
+        assert_eq!(lines[0].damaged_by, BTreeMap::from([("8".to_owned(), 3)]));
     }
 
     fn on(lines: &[(&str, &[&str])]) -> Vec<LinkSource> {

@@ -91,6 +91,8 @@ pub struct Settings {
     pub protocol: Protocol,
     /// For how many milliseconds the line is known to gather the board's bytes; 0 where that is not known.
     pub gathered_ms: u64,
+    /// How many boards share the line; 0 where the board has it to itself.
+    pub boards_on_line: u64,
     /// Edition of the Laws.
     pub laws: Edition,
     /// Time control of the event.
@@ -142,7 +144,7 @@ impl Watcher {
     #[must_use]
     pub fn new(settings: Settings, resume: Option<Snapshot>) -> Self {
         Self {
-            wire: Wire::new(settings.protocol, settings.gathered_ms),
+            wire: Wire::new(&settings),
             taken_at: resume.as_ref().map(Snapshot::taken_at),
             core: Core::new(settings, resume.as_ref()),
             before: 0,

@@ -1,7 +1,7 @@
 //! The wire of one board: bytes come in, readings go to the core, and commands to the board.
 
 use super::{
-    LinkWish,
+    LinkWish, Settings,
     backlog::Backlog,
     core::Core,
     late::{Late, Sort},
@@ -9,7 +9,6 @@ use super::{
 };
 use crate::{
     dgt::{CommandBytes, Decoder, Session, Wish},
-    families::Protocol,
     time::Millis,
 };
 
@@ -51,15 +50,14 @@ pub(super) struct Dgt {
 }
 
 impl Wire {
-    /// The wire of a board that speaks `protocol`, over a line that is known to gather its bytes for
-    /// `gathered` milliseconds.
-    pub(super) fn new(protocol: Protocol, gathered: u64) -> Self {
-        match protocol.family() {
+    /// The wire of a board with these settings.
+    pub(super) fn new(settings: &Settings) -> Self {
+        match settings.protocol.family() {
             None => Self::Dgt(Box::new(Dgt {
                 decoder: Decoder::new(),
-                session: Session::new(),
+                session: Session::on_line_of(settings.boards_on_line),
                 backlog: Backlog::default(),
-                late: Late::new(gathered),
+                late: Late::new(settings.gathered_ms),
             })),
             Some(family) => Self::Whole(Whole::new(family)),
         }

@@ -39,10 +39,12 @@ pub fn hall(captures: Vec<Capture>, troubles: Troubles) -> LineRehearsal {
 }
 
 fn boards(captures: Vec<Capture>) -> Vec<(PlayedBoard, Settings)> {
-    let gathered = budget::gathered_ms(captures.len() as u64).min(MOST_GATHERED_MS);
+    let count = captures.len() as u64;
+    let gathered = budget::gathered_ms(count).min(MOST_GATHERED_MS);
     let boards = captures.into_iter().enumerate().map(|(n, capture)| {
         let mut settings = settings_of(&capture.header, &n.to_string());
         settings.gathered_ms = gathered;
+        settings.boards_on_line = count;
         let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(n as u16), Pace::default());
         (player, settings)
     });

@@ -18,7 +18,8 @@ use serde_json::Value;
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, journal, one_board, program},
+    hall::{Daemon, journal, program},
+    seed::is_full,
     wiring::Wiring,
 };
 
@@ -89,11 +90,9 @@ async fn an_evening_is_backed_up_while_it_goes_on_and_restored() {
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn so_is_an_evening_on_a_line_of_many_boards() {
-    if std::env::var_os("DGT2MQTT_FULL").is_none() {
-        eprintln!("skipped: set DGT2MQTT_FULL=1");
-        return;
+    if is_full() {
+        is_backed_up_and_restored(Wiring::Line).await;
     }
-    is_backed_up_and_restored(Wiring::Line).await;
 }
 
 async fn is_backed_up_and_restored(wiring: Wiring) {
@@ -210,10 +209,22 @@ async fn is_backed_up_and_restored(wiring: Wiring) {
 /// Games that were played since the backup keep their numbers: what is played after it has others.
 #[tokio::test(flavor = "multi_thread")]
 async fn games_since_the_backup_keep_their_numbers() {
+    games_are_played_since_the_backup(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn so_do_games_on_a_line_of_many_boards() {
+    if is_full() {
+        games_are_played_since_the_backup(Wiring::Line).await;
+    }
+}
+
+async fn games_are_played_since_the_backup(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     let daemon = Daemon::start(&config);
     let state = subscriber
         .wait("the game", |got| {

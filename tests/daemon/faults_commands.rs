@@ -7,7 +7,9 @@ use serde_json::json;
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, are_numbered, commands, journal, one_board, until},
+    hall::{Daemon, are_numbered, commands, journal, until},
+    seed::is_full,
+    wiring::Wiring,
 };
 
 const COMMANDS: usize = 1_000;
@@ -25,6 +27,18 @@ fn size(path: &Path) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_commands_displace_no_event() {
+    commands_are_refused(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_do_refused_commands_to_a_board_on_a_line() {
+    if is_full() {
+        commands_are_refused(Wiring::Line).await;
+    }
+}
+
+async fn commands_are_refused(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     // Answers beside our own topics are refused.
     let acl = folder.path().join("acl");
@@ -43,7 +57,7 @@ async fn refused_commands_displace_no_event() {
     mosquitto.resume();
     let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
-    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     make_small(&config, 2);
     let daemon = Daemon::start(&config);
     moves.wait("a move", |_| true).await;
@@ -95,11 +109,23 @@ async fn refused_commands_displace_no_event() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_commands_displace_no_event() {
+    commands_are_accepted(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_do_accepted_commands_to_a_board_on_a_line() {
+    if is_full() {
+        commands_are_accepted(Wiring::Line).await;
+    }
+}
+
+async fn commands_are_accepted(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
-    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     make_small(&config, 1);
     let daemon = Daemon::start(&config);
     moves.wait("a move", |_| true).await;

@@ -14,6 +14,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
     hall::{comparable, journal, one_board, program, replay, until, vienna},
+    wiring::Wiring,
 };
 
 /// Gone with the value.
@@ -60,10 +61,19 @@ fn is_whole(config: &Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_standard_error_that_nobody_reads() {
+    nobody_reads_standard_error(Wiring::Alone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standard_error_that_nobody_reads_beside_a_line_of_many_boards() {
+    nobody_reads_standard_error(Wiring::Line).await;
+}
+
+async fn nobody_reads_standard_error(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
-    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     let (mut log, mut out) = std::io::pipe().unwrap();
     // Full to the brim: the first line has no room. The daemon waits for it as ever.
     let flags = fcntl_getfl(&out).unwrap();

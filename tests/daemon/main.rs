@@ -44,6 +44,7 @@ mod e2e_same_events;
 mod evening_log;
 mod families_daemon;
 mod faults_broker;
+mod faults_clock;
 mod faults_commands;
 mod faults_flood;
 mod faults_kill;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     broker::{Got, Mosquitto, PATIENCE, Subscriber, free_port},
     hall::{self, Daemon, Simulator, until, vienna},
+    wiring::Wiring,
 };
 
 /// What a configuration has besides the boards.
@@ -255,12 +256,22 @@ async fn another_configuration_is_taken_over_and_the_game_goes_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
+    other_rules_and_another_port_come(Wiring::Alone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_it_is_with_a_board_on_a_line() {
+    other_rules_and_another_port_come(Wiring::Line).await;
+}
+
+async fn other_rules_and_another_port_come(wiring: Wiring) {
     let place = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(place.path(), "");
     let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let simulator = Simulator::start(&["--speed", "3"], &[vienna()]);
+    let options = [&["--speed", "3"], wiring.options()].concat();
+    let simulator = Simulator::start(&options, &[vienna()]);
     let link = place.path().join("board");
-    std::os::unix::fs::symlink(&simulator.ports[0], &link).unwrap();
+    let another = wiring.linked(&simulator.ports[0], &link);
     let mut settings = Settings {
         name: "gw",
         broker: mosquitto.port,
@@ -269,14 +280,17 @@ async fn other_rules_wait_for_the_end_of_the_game_and_another_port_does_not() {
     };
     let hall = Hall::start(&settings);
     ply(&here, 1).await;
-    // Another name of the same board: its task begins anew, and the game goes on.
-    settings.boards = vec![board("1", &link.display().to_string(), "")];
+    // Another name of the same board, or of its line: its task begins anew, and the game goes on.
+    settings.boards = vec![board("1", &another, "")];
     hall.write(&settings);
-    hall.reload("taken over: board 1");
+    hall.reload(match wiring {
+        Wiring::Alone => "taken over: board 1",
+        Wiring::Line => " is new",
+    });
     let answers = || hall.log().matches("board 1: it answers").count();
     until("the board again", PATIENCE, || (answers() == 2).then_some(()));
     let more = "laws = \"2014\"\ntable = { white = \"Anna\" }";
-    settings.boards = vec![board("1", &link.display().to_string(), more)];
+    settings.boards = vec![board("1", &another, more)];
     hall.write(&settings);
     hall.reload("taken over: names of board 1, rules of board 1, from its next game on");
     here.wait("the end of the game", |got| {
@@ -362,6 +376,15 @@ async fn other_rules_beside_another_port_wait_for_the_next_game() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_knows_later_numbers_is_gone_on_above() {
+    the_next_broker_knows_later_numbers(Wiring::Alone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_it_is_with_the_numbers_of_a_board_on_a_line() {
+    the_next_broker_knows_later_numbers(Wiring::Line).await;
+}
+
+async fn the_next_broker_knows_later_numbers(wiring: Wiring) {
     const KNOWN: u64 = 5_000;
     let brokers = tempfile::tempdir().unwrap();
     let places = ["one", "two"].map(|name| brokers.path().join(name));
@@ -375,7 +398,8 @@ async fn a_broker_that_knows_later_numbers_is_gone_on_above() {
     );
     let known = json!({ "last_seq": KNOWN }).to_string();
     there.publish("dgt2mqtt/gw/board/1/game", true, known, None).await;
-    let simulator = Simulator::start(&["--speed", "2"], &[vienna()]);
+    let options = [&["--speed", "2"], wiring.options()].concat();
+    let simulator = Simulator::start(&options, &[vienna()]);
     let mut settings = Settings {
         name: "gw",
         broker: first.port,

@@ -13,7 +13,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::broker::{Mosquitto, Subscriber};
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    wiring::Wiring,
+};
 
 /// Events in the journal of 0.1.0.
 const BEFORE: usize = 20;
@@ -37,9 +40,10 @@ impl Drop for Process {
 }
 
 /// The board as it stood when 0.1.0 was killed, and its port.
-fn board() -> (Process, String) {
+fn board(wiring: Wiring) -> (Process, String) {
     let mut child = program()
         .args(["simulate", "--keep"])
+        .args(wiring.options())
         .arg(file("tests/upgrade/rest.dgtcap"))
         .stdout(Stdio::piped())
         .spawn()
@@ -84,6 +88,15 @@ fn story(events: &[Value]) -> Vec<String> {
 
 #[tokio::test]
 async fn a_game_goes_on_with_the_journal_of_0_1_0() {
+    an_older_journal_is_taken_up(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn so_it_does_where_the_board_hangs_on_a_line_by_now() {
+    an_older_journal_is_taken_up(Wiring::Line).await;
+}
+
+async fn an_older_journal_is_taken_up(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let unpacked = Command::new("tar")
         .arg("-xzf")
@@ -93,7 +106,7 @@ async fn a_game_goes_on_with_the_journal_of_0_1_0() {
         .status();
     assert!(unpacked.unwrap().success());
     let broker = Mosquitto::start(folder.path(), "");
-    let (_board, port) = board();
+    let (_board, port) = board(wiring);
     let config = folder.path().join("dgt2mqtt.toml");
     let text = format!(
         "[gateway]\nname = \"hall\"\n[[board]]\nid = \"demo\"\nport = \"{port}\"\n\

@@ -19,3 +19,12 @@ pub fn rng() -> Rng {
 pub fn rounds() -> usize {
     std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
 }
+
+/// Whether tests run in full; a test that runs only then says that it is skipped.
+pub fn is_full() -> bool {
+    let is_full = std::env::var_os("DGT2MQTT_FULL").is_some();
+    if !is_full {
+        eprintln!("skipped: set DGT2MQTT_FULL=1");
+    }
+    is_full
+}

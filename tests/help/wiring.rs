@@ -5,13 +5,14 @@
 use std::{
     fmt::Write as _,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
 use dgt2mqtt::{capture::Header, sim::games};
 use fastrand::Rng;
 
-use crate::hall::{Simulator, one_board, playing, save, vienna};
+use crate::hall::{Simulator, playing, save, vienna};
 
 /// How boards are wired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +53,37 @@ impl Wiring {
 
     /// As `hall::one_board`: the demo's game, three times as fast.
     pub fn one_board(self, folder: &Path, broker: u16) -> (Simulator, PathBuf) {
+        self.playing(folder, broker, &vienna(), &["--speed", "3"])
+    }
+
+    /// As `hall::playing`: a capture at board 1.
+    pub fn playing(self, folder: &Path, broker: u16, path: &Path, options: &[&str]) -> (Simulator, PathBuf) {
+        playing(folder, broker, "1", path, &[options, self.options()].concat())
+    }
+
+    /// What the simulator is told for it.
+    pub fn options(self) -> &'static [&'static str] {
         match self {
-            Self::Alone => one_board(folder, broker),
-            Self::Line => playing(folder, broker, "1", &vienna(), &["--speed", "3", "--line"]),
+            Self::Alone => &[],
+            Self::Line => &["--line"],
+        }
+    }
+
+    /// The name of a board's `port` by a link to its device, which this makes.
+    pub fn linked(self, port: &str, link: &Path) -> String {
+        let (place, device) = port.rsplit_once('@').unwrap_or(("", port));
+        symlink(device, link).unwrap();
+        match self {
+            Self::Alone => link.display().to_string(),
+            Self::Line => format!("{place}@{}", link.display()),
+        }
+    }
+
+    /// The port of board `n`, counted from 0, if a device at `address` answers for all of them.
+    pub fn port(self, n: u16, address: &str) -> String {
+        match self {
+            Self::Alone => format!("tcp://{address}"),
+            Self::Line => format!("bus:{}@tcp://{address}", 1025 + n),
         }
     }
 }

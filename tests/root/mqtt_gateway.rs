@@ -25,6 +25,7 @@ use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
     disk::SmallDisk,
     station,
+    wiring::Wiring,
 };
 
 /// A port behind which a silent board sits; counts connections, and hangs up on the first ones.
@@ -47,17 +48,22 @@ async fn silent_board(hang_ups: usize) -> (String, Arc<AtomicUsize>) {
 }
 
 fn config(folder: &Path, mosquitto: &Mosquitto, boards: &[(&str, &str)]) -> Config {
-    with_broker_at(folder, mosquitto.port, boards)
+    with_broker_at(folder, mosquitto.port, boards, Wiring::Alone)
 }
 
-fn with_broker_at(folder: &Path, port: u16, boards: &[(&str, &str)]) -> Config {
+/// On a line, the first board's device answers for all of them.
+fn with_broker_at(folder: &Path, port: u16, boards: &[(&str, &str)], wiring: Wiring) -> Config {
     let mut text = format!(
         "[gateway]\nname = \"gw\"\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nshutdown_timeout_s = 5\n",
         port,
         folder.join("journal.sqlite").display()
     );
-    for (id, address) in boards {
-        text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"tcp://{address}\"\n"));
+    for (n, (id, address)) in (0..).zip(boards) {
+        let port = match wiring {
+            Wiring::Alone => wiring.port(n, address),
+            Wiring::Line => wiring.port(n, boards[0].1),
+        };
+        text.push_str(&format!("[[board]]\nid = \"{id}\"\nport = \"{port}\"\n"));
     }
     let mut config = Config::from_text(&text, &folder.join("dgt2mqtt.toml"), &Env::default()).unwrap();
     config.limits.health_interval = Duration::from_secs(1);
@@ -75,12 +81,22 @@ async fn stopped_in_time(stop: &CancellationToken, daemon: JoinHandle<Result<(),
 
 #[tokio::test]
 async fn it_says_what_it_is_answers_and_stops_in_time() {
+    it_answers_and_stops(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn it_does_so_with_a_silent_line_of_boards() {
+    it_answers_and_stops(Wiring::Line).await;
+}
+
+async fn it_answers_and_stops(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
     let (seven, connections) = silent_board(2).await;
     let (eight, _) = silent_board(0).await;
-    let config = config(folder.path(), &mosquitto, &[("7", &seven), ("8", &eight)]);
+    let boards = [("7", &seven[..]), ("8", &eight[..])];
+    let config = with_broker_at(folder.path(), mosquitto.port, &boards, wiring);
     let stop = CancellationToken::new();
     let daemon = tokio::spawn(gateway::run(config, stop.clone()));
     subscriber
@@ -146,11 +162,20 @@ async fn it_says_what_it_is_answers_and_stops_in_time() {
 
 #[tokio::test]
 async fn it_stops_in_time_without_a_broker() {
+    it_stops_without_a_broker(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn so_it_does_with_a_silent_line_of_boards() {
+    it_stops_without_a_broker(Wiring::Line).await;
+}
+
+async fn it_stops_without_a_broker(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let mut mosquitto = Mosquitto::start(folder.path(), "");
     mosquitto.stop();
     let (seven, _) = silent_board(0).await;
-    let config = config(folder.path(), &mosquitto, &[("7", &seven)]);
+    let config = with_broker_at(folder.path(), mosquitto.port, &[("7", &seven)], wiring);
     let stop = CancellationToken::new();
     let daemon = tokio::spawn(gateway::run(config, stop.clone()));
     tokio::time::sleep(Duration::from_millis(500)).await;
@@ -196,6 +221,15 @@ fn notices(folder: &Path, board: &str) -> Vec<(u64, String)> {
 
 #[tokio::test]
 async fn a_full_disk_is_an_event_of_every_board_once_at_its_start_and_at_its_end() {
+    a_disk_is_full(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn a_full_disk_is_an_event_of_every_board_of_a_line() {
+    a_disk_is_full(Wiring::Line).await;
+}
+
+async fn a_disk_is_full(wiring: Wiring) {
     let (here, small) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(disk) = SmallDisk::mount(small.path()) else {
         return;
@@ -203,7 +237,8 @@ async fn a_full_disk_is_an_event_of_every_board_once_at_its_start_and_at_its_end
     let mosquitto = Mosquitto::start(here.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
     let ((seven, _), (eight, _)) = (silent_board(0).await, silent_board(0).await);
-    let config = config(small.path(), &mosquitto, &[("7", &seven), ("8", &eight)]);
+    let boards = [("7", &seven[..]), ("8", &eight[..])];
+    let config = with_broker_at(small.path(), mosquitto.port, &boards, wiring);
     let stop = CancellationToken::new();
     let daemon = tokio::spawn(gateway::run(config, stop.clone()));
     subscriber
@@ -283,6 +318,15 @@ async fn a_journal_that_was_set_aside_is_the_first_event_of_every_board() {
 /// Nothing of the journal is lost for it, and the numbers go on. The notice waits for no board and no broker.
 #[tokio::test]
 async fn a_snapshot_that_cannot_be_used_is_the_first_event_of_its_board() {
+    a_snapshot_cannot_be_used(Wiring::Alone).await;
+}
+
+#[tokio::test]
+async fn so_it_is_of_each_board_of_a_line() {
+    a_snapshot_cannot_be_used(Wiring::Line).await;
+}
+
+async fn a_snapshot_cannot_be_used(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.sqlite");
     let damages = [
@@ -306,7 +350,7 @@ async fn a_snapshot_that_cannot_be_used_is_the_first_event_of_its_board() {
     let boards = [("7", nobody[0].as_str()), ("8", nobody[1].as_str())];
     // The second start finds what the first one kept.
     for _ in 1..=2 {
-        let config = with_broker_at(folder.path(), broker::free_port(), &boards);
+        let config = with_broker_at(folder.path(), broker::free_port(), &boards, wiring);
         let stop = CancellationToken::new();
         let daemon = tokio::spawn(gateway::run(config, stop.clone()));
         let deadline = Instant::now() + PATIENCE;

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{broker, disk, hall, wiring::Wiring};
+use crate::{broker, disk, hall, seed::is_full, wiring::Wiring};
 
 /// How often the service manager wants a sign of life: short, so that the test is, and long beside what a busy machine
 /// may be late.
@@ -164,11 +164,9 @@ async fn a_disk_that_hangs_does_not_end_the_daemon() {
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_does_it_where_a_line_of_many_boards_is_played_on() {
-    if std::env::var_os("DGT2MQTT_FULL").is_none() {
-        eprintln!("skipped: set DGT2MQTT_FULL=1");
-        return;
+    if is_full() {
+        a_disk_hangs(Wiring::Line).await;
     }
-    a_disk_hangs(Wiring::Line).await;
 }
 
 async fn a_disk_hangs(wiring: Wiring) {
@@ -242,6 +240,18 @@ async fn a_disk_hangs(wiring: Wiring) {
 /// The connection goes on, and a new one can be made, while nothing can be read or written: pings, commands, states.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_disk_hangs_the_broker_is_spoken_to() {
+    a_disk_hangs_beside_the_broker(Wiring::Alone).await;
+}
+
+/// With `DGT2MQTT_FULL=1`.
+#[tokio::test(flavor = "multi_thread")]
+async fn so_it_is_while_a_line_of_many_boards_is_played_on() {
+    if is_full() {
+        a_disk_hangs_beside_the_broker(Wiring::Line).await;
+    }
+}
+
+async fn a_disk_hangs_beside_the_broker(wiring: Wiring) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("disk");
     let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
@@ -249,7 +259,7 @@ async fn while_a_disk_hangs_the_broker_is_spoken_to() {
     };
     let mut mosquitto = broker::Mosquitto::start(folder.path(), "");
     let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let (_simulator, config) = hall::one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
         &config,

@@ -70,7 +70,7 @@ pub struct Master {
     turn: usize,
     probe_turn: usize,
     probe_due: Millis,
-    /// Number of boards that the master has never asked for.
+    /// Number of boards for which the master has not asked since it began, or since none answered.
     unknown: usize,
     /// When the master last asked for a dump.
     dumped: Option<Millis>,

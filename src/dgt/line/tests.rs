@@ -1,6 +1,6 @@
 //! The master against simulated boards, in virtual time.
 
-use super::{discovery::Discovery, *};
+use super::*;
 use crate::{
     capture::Capture,
     dgt::{
@@ -16,6 +16,7 @@ use crate::{
 };
 
 mod echoes;
+mod finding;
 mod restart;
 mod rivals;
 mod twins;
@@ -443,45 +444,4 @@ fn a_board_that_comes_later_is_found_while_the_others_go_on() {
     quiet.line.add(player(MOVE, 40));
     quiet.run(70_000);
     assert!(quiet.figures().strangers.is_empty());
-}
-
-/// Runs a discovery on a line of these boards.
-fn discover(addresses: &[u16]) -> (Discovery, u64) {
-    let players = addresses.iter().map(|n| player(MOVE, *n)).collect();
-    let mut line = SimulatedLine::new(players, Troubles::default(), 5);
-    let (mut discovery, mut now) = (Discovery::new(), Millis(0));
-    while !discovery.is_over() && now.0 < 100_000 {
-        line.handle_timeout(now);
-        while let Some(Output::Send(bytes)) = line.poll_output() {
-            discovery.handle_bytes(now, &bytes);
-        }
-        discovery.handle_timeout(now);
-        while let Some(question) = discovery.poll_transmit() {
-            line.handle_bytes(now, &question);
-        }
-        now = now + 1;
-    }
-    (discovery, now.0)
-}
-
-#[test]
-fn forty_boards_are_found_though_their_answers_collide() {
-    let all: Vec<u16> = (0..40).collect();
-    let (discovery, took) = discover(&all);
-    assert_eq!(
-        discovery.found(),
-        all.iter().map(|n| address(*n)).collect::<Vec<_>>()
-    );
-    assert_eq!(discovery.doubled(), []);
-    assert!(took < 20_000, "{took}");
-    assert!(discover(&[]).0.found().is_empty());
-}
-
-#[test]
-fn discovery_finds_two_boards_of_one_address() {
-    let (discovery, _) = discover(&[1, 2, 2]);
-    assert_eq!(
-        (discovery.found(), discovery.doubled()),
-        (vec![address(1), address(2)], vec![address(2)])
-    );
 }

@@ -107,6 +107,12 @@ impl Master {
             Answer::Pong => {
                 self.visit = None;
                 member.arrive();
+                let here = self.members.iter().filter(|member| member.is_here);
+                if here.count() == 1 {
+                    // What took all boards, such as a cut of the power, gives them all back.
+                    self.unknown = self.members.len();
+                    self.probe_due = now;
+                }
             }
             Answer::Version(version) => {
                 member.firmware = version;

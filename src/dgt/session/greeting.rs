@@ -1,7 +1,7 @@
 //! How a conversation begins, and begins again. The session greets the board until it answers, and asks it to
 //! identify itself.
 
-use super::{CLOCK_SILENCE, Command, MEND, Phase, Session, Wish};
+use super::{CLOCK_SILENCE, Command, Phase, Session, Wish};
 use crate::time::Millis;
 
 /// Between two tries of the greeting.
@@ -73,17 +73,16 @@ impl Session {
         self.next_send = self.next_send.max(now);
     }
 
-    /// The handshake is sent. Changes between its dump and its mode show in another dump.
+    /// The handshake is sent.
     pub(super) fn opened(&mut self, now: Millis) {
         self.up(now);
         self.battery.opened(now);
-        self.dump_due = now + MEND;
-        self.mend_due = self.mend_due.filter(|due| *due > now);
+        self.dumps.opened(now);
     }
 
     pub(super) fn fetched(&mut self, now: Millis) {
         self.up(now);
-        self.dump_due = now;
+        self.dumps.wanted(now);
     }
 
     /// Lets deadlines count from now, because none was kept while the board could not speak.

@@ -1,4 +1,7 @@
-use super::*;
+use super::{
+    dumps::{MEND, SETTLED},
+    *,
+};
 use crate::dgt::{
     Decoder,
     clock::{ClockReading, ClockTime, Lever},

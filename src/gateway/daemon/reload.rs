@@ -62,6 +62,7 @@ fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
             board.port.clone(),
             board.protocol,
             board.gathered_ms,
+            board.boards_on_line,
             board.orientation,
             board.clock_side,
         )

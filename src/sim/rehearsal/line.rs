@@ -107,6 +107,7 @@ impl LineRehearsal {
         let board = |(n, game): (usize, &SimulatedGame)| {
             let mut settings = settings_of(&game.header, &n.to_string());
             settings.gathered_ms = gathered_ms;
+            settings.boards_on_line = games.len() as u64;
             (game.player(None, n as u16, Pace::default()), settings)
         };
         Self::new(games.iter().enumerate().map(board).collect(), troubles, seed)

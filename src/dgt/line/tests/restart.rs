@@ -110,3 +110,29 @@ fn the_log_goes_on_where_the_line_was_lost() {
     assert_eq!(last[..2], [&field(52, 0), &arrived], "told once: {log:?}");
     assert!(matches!(last[2], LogRecord::Time { .. }));
 }
+
+/// A cut of the power that takes all boards at once gives them back at once.
+#[test]
+fn boards_that_all_lose_power_are_all_found_soon_after() {
+    let dark = format!("{MOVE}12.000 ! down\n32.000 ! up\n40.000 < 8e 00 05 24 01\n");
+    let mut rig = Rig::new(0, Troubles::default());
+    rig.line = SimulatedLine::new(
+        (0..12).map(|n| player(&dark, n)).collect(),
+        Troubles::default(),
+        7,
+    );
+    rig.master = Master::new((0..12).map(|n| (address(n), String::new())));
+    let here = |rig: &mut Rig| rig.figures().boards.iter().filter(|board| board.is_here).count();
+    let mut came = Vec::new();
+    for at in (0..50_000).step_by(100) {
+        rig.run(at);
+        came.push((at, here(&mut rig)));
+    }
+    let gone = came.iter().rfind(|(_, count)| *count == 0).unwrap().0;
+    let back = came
+        .iter()
+        .find(|(at, count)| *at > gone && *count == 12)
+        .unwrap()
+        .0;
+    assert!(gone > 30_000 && back - gone < 3000, "{gone} {back}");
+}
