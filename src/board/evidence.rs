@@ -17,13 +17,33 @@ const EARLY_MS: u64 = 1500;
 /// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
 const AT_ONCE_MS: u64 = 60;
 
-/// The differences of a line that may speak for its half-moves. They are worked out once for all half-moves,
-/// for they show quickly of most half-moves that nothing speaks for them.
+/// By code, the squares that show that code. They are worked out once for all lines.
+pub(super) struct Shown([Bitboard; Code::UNKNOWN.0 as usize + 1]);
+
+impl Shown {
+    pub(super) fn new(sensed: &Sensed) -> Self {
+        let mut shown = [Bitboard::EMPTY; Code::UNKNOWN.0 as usize + 1];
+        for square in sensed.placement().occupied() {
+            if let Some(squares) = shown.get_mut(usize::from(sensed.at(square).0)) {
+                squares.add(square);
+            }
+        }
+        Self(shown)
+    }
+
+    /// The squares that show `code`, or a piece that may be it.
+    fn piece(&self, code: Code) -> Bitboard {
+        let Self(shown) = self;
+        shown[usize::from(code.0)] | shown[usize::from(Code::UNKNOWN.0)]
+    }
+}
+
+/// The differences of a line that may speak for its half-moves: they show quickly of most half-moves that
+/// nothing speaks for them.
 pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
-    /// By code, the differing squares that show that code.
-    landed: [Bitboard; Code::UNKNOWN.0 as usize + 1],
+    shown: &'a Shown,
     /// The differing squares that show anything.
     goals: Bitboard,
     /// The squares that differ, and those whose piece is not read: a piece may have left them.
@@ -31,19 +51,12 @@ pub(super) struct Traces<'a> {
 }
 
 impl<'a> Traces<'a> {
-    pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
-        let mut landed = [Bitboard::EMPTY; Code::UNKNOWN.0 as usize + 1];
-        let goals = line.differing & sensed.placement().occupied();
-        for square in goals {
-            if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
-                squares.add(square);
-            }
-        }
+    pub(super) fn new(line: &'a Line, sensed: &'a Sensed, shown: &'a Shown) -> Self {
         Self {
             line,
             sensed,
-            landed,
-            goals,
+            shown,
+            goals: line.differing & sensed.placement().occupied(),
             origins: line.differing | line.faults.hidden,
         }
     }
@@ -70,7 +83,7 @@ impl<'a> Traces<'a> {
             return false;
         }
         let code = Code::from(role.of(self.line.turn()));
-        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::UNKNOWN.0)];
+        let landed = self.goals & self.shown.piece(code);
         let taken = || {
             let shown = self.sensed.placement().occupied().contains(to);
             shown

@@ -8,7 +8,7 @@ use shakmaty::Bitboard;
 use super::{
     bill::{Bill, Item},
     candidate::Candidate,
-    evidence::Traces,
+    evidence::{Shown, Traces},
     line::{Glance, Line},
     lines::{BEHIND, Lines, MOST_LINES},
     ply::PlyKind,
@@ -110,10 +110,15 @@ impl Lines {
     /// lines that result in the same way.
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let glance = Glance::new(sensed, now);
-        let limit = self.limit(glance);
+        let shown = Shown::new(sensed);
         let mut fresh = Vec::new();
-        for index in 0..self.lines.len() {
-            self.propose(self.parent(index, glance), squares, sensed, limit, &mut fresh);
+        let parents: Vec<_> = (0..self.lines.len()).map(|i| self.parent(i, glance)).collect();
+        let totals = parents
+            .iter()
+            .map(|parent| parent.line.total_if(parent.differs, now));
+        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
+        for parent in parents {
+            self.propose(parent, squares, (sensed, &shown), limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -125,7 +130,7 @@ impl Lines {
                 self.propose(
                     self.parent(index, glance),
                     Bitboard::FULL,
-                    sensed,
+                    (sensed, &shown),
                     limit,
                     &mut fresh,
                 );
@@ -162,7 +167,8 @@ impl Lines {
             match self.known(proposal) {
                 None => {
                     taken.push(self.lines.len());
-                    self.lines.push(self.made(proposal, now, sensed));
+                    let line = self.made(proposal, now, sensed);
+                    self.lines.push(Box::new(line));
                 }
                 Some(i) if proposal.cost < self.lines[i].bill.total() => {
                     cheaper.push((i, self.made(proposal, now, sensed)));
@@ -183,8 +189,10 @@ impl Lines {
     /// Index of the line with the half-moves that are proposed, if there is one.
     fn known(&self, proposal: &Proposal) -> Option<usize> {
         let parent = &self.lines[proposal.parent];
+        let mv = proposal.candidate.mv;
+        let way = parent.plies.way_on(mv);
         let mut lines = self.lines.iter();
-        lines.position(|line| line.is_child(parent, proposal.candidate.mv))
+        lines.position(|line| line.plies.goes(way) && line.is_child(parent, mv))
     }
 
     /// The line that is proposed.
@@ -205,7 +213,7 @@ impl Lines {
         &self,
         parent: Parent<'_>,
         squares: Bitboard,
-        sensed: &Sensed,
+        (sensed, shown): (&Sensed, &Shown),
         limit: f32,
         into: &mut Vec<Proposal>,
     ) {
@@ -214,9 +222,9 @@ impl Lines {
         if least > limit || line.waits_for_order() || !line.may_go_on(sensed) {
             return;
         }
-        let traces = Traces::new(line, sensed);
+        let traces = Traces::new(line, sensed, shown);
         for mv in line.stand.moves() {
-            if !traces.speak_for(mv) || (Candidate::touched(*mv) & squares).is_empty() {
+            if (Candidate::touched(*mv) & squares).is_empty() || !traces.speak_for(mv) {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);

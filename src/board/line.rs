@@ -6,7 +6,7 @@ mod kept;
 
 use std::sync::Arc;
 
-pub(super) use cost::{Glance, paid_for_after};
+pub(super) use cost::{Glance, Span};
 pub use kept::KeptLine;
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
@@ -267,7 +267,7 @@ impl Line {
     /// True when both are the same half-moves from the same base, with the same presses.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         self.plies.len() == other.plies.len()
-            && self.plies.may_be(&other.plies, None)
+            && self.plies.may_be(&other.plies)
             && self.turn() == other.turn()
             && self.pending == other.pending
             && self.faults == other.faults

@@ -172,7 +172,7 @@ mod tests {
         }
         let waits = {
             lines.press(now, &sensed, Color::White);
-            let mut waiting = lines.all().iter().filter(|l| l.awaits().is_some());
+            let mut waiting = lines.all().filter(|l| l.awaits().is_some());
             waiting.next().cloned()
         };
         let acts = waits.map_or(Vec::new(), |line| suspects(&line, &sensed));

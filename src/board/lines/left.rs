@@ -7,11 +7,11 @@ impl Lines {
     /// All lines, with which another game goes on. Here stay those that are still asked for, as they are: the best one, and the
     /// one in which an illegal act that was said stands.
     pub fn leave(&mut self) -> Self {
-        let says_act = |line: &&Line| {
+        let says_act = |line: &&Box<Line>| {
             let first = line.plies.first();
             first.is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
         };
-        let mut lines = vec![self.best().clone()];
+        let mut lines = vec![self.lines[0].clone()];
         lines.extend(self.lines[1..].iter().find(says_act).cloned());
         let left = Self {
             lines,

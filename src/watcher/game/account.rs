@@ -56,9 +56,9 @@ impl Game {
         out: &Outbox,
     ) -> Account {
         let lines = self.lines.all();
-        let totals: Vec<f32> = lines.iter().map(|line| line.total(sensed, now)).collect();
+        let totals: Vec<f32> = lines.clone().map(|line| line.total(sensed, now)).collect();
         let odds = weight::posterior(&totals);
-        let mut told: Vec<_> = lines.iter().zip(odds).collect();
+        let mut told: Vec<_> = lines.clone().zip(odds).collect();
         told.sort_by(|a, b| b.1.total_cmp(&a.1));
         let most = if out.whole_accounts { lines.len() } else { TOLD };
         let hypotheses = told.iter().take(most);

@@ -358,7 +358,7 @@ impl Game {
         let left = *self.left_since.get_or_insert(ctx.now);
         let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
-        let kept = self.lines.all().iter().find(|line| keeps(line));
+        let kept = self.lines.all().find(|line| keeps(line));
         let clear =
             long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
         if !clear {
