@@ -17,33 +17,11 @@ const EARLY_MS: u64 = 1500;
 /// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
 const AT_ONCE_MS: u64 = 60;
 
-/// By code, the squares that show that code. They are worked out once for all lines.
-pub(super) struct Shown([Bitboard; Code::UNKNOWN.0 as usize + 1]);
-
-impl Shown {
-    pub(super) fn new(sensed: &Sensed) -> Self {
-        let mut shown = [Bitboard::EMPTY; Code::UNKNOWN.0 as usize + 1];
-        for square in sensed.placement().occupied() {
-            if let Some(squares) = shown.get_mut(usize::from(sensed.at(square).0)) {
-                squares.add(square);
-            }
-        }
-        Self(shown)
-    }
-
-    /// The squares that show `code`, or a piece that may be it.
-    fn piece(&self, code: Code) -> Bitboard {
-        let Self(shown) = self;
-        shown[usize::from(code.0)] | shown[usize::from(Code::UNKNOWN.0)]
-    }
-}
-
 /// The differences of a line that may speak for its half-moves: they show quickly of most half-moves that
 /// nothing speaks for them.
 pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
-    shown: &'a Shown,
     /// The differing squares that show anything.
     goals: Bitboard,
     /// The squares that differ, and those whose piece is not read: a piece may have left them.
@@ -51,11 +29,10 @@ pub(super) struct Traces<'a> {
 }
 
 impl<'a> Traces<'a> {
-    pub(super) fn new(line: &'a Line, sensed: &'a Sensed, shown: &'a Shown) -> Self {
+    pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
         Self {
             line,
             sensed,
-            shown,
             goals: line.differing & sensed.placement().occupied(),
             origins: line.differing | line.faults.hidden,
         }
@@ -83,14 +60,14 @@ impl<'a> Traces<'a> {
             return false;
         }
         let code = Code::from(role.of(self.line.turn()));
-        let landed = self.goals & self.shown.piece(code);
+        let landed = self.goals.contains(to) && self.sensed.at(to).agrees(code);
         let taken = || {
             let shown = self.sensed.placement().occupied().contains(to);
             shown
                 && (self.sensed.at(to) == Code::UNKNOWN || self.line.may_have_arrived(from, to, self.sensed))
         };
         let left = self.line.differing.contains(from);
-        landed.contains(to) || left && taken() || self.unread(from, to)
+        landed || left && taken() || self.unread(from, to)
     }
 }
 

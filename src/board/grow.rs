@@ -8,7 +8,7 @@ use shakmaty::Bitboard;
 use super::{
     bill::{Bill, Item},
     candidate::Candidate,
-    evidence::{Shown, Traces},
+    evidence::Traces,
     line::{Glance, Line},
     lines::{BEHIND, Lines, MOST_LINES},
     ply::PlyKind,
@@ -110,7 +110,6 @@ impl Lines {
     /// lines that result in the same way.
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let glance = Glance::new(sensed, now);
-        let shown = Shown::new(sensed);
         let mut fresh = Vec::new();
         let parents: Vec<_> = (0..self.lines.len()).map(|i| self.parent(i, glance)).collect();
         let totals = parents
@@ -118,7 +117,7 @@ impl Lines {
             .map(|parent| parent.line.total_if(parent.differs, now));
         let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
         for parent in parents {
-            self.propose(parent, squares, (sensed, &shown), limit, &mut fresh);
+            self.propose(parent, squares, sensed, limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -130,7 +129,7 @@ impl Lines {
                 self.propose(
                     self.parent(index, glance),
                     Bitboard::FULL,
-                    (sensed, &shown),
+                    sensed,
                     limit,
                     &mut fresh,
                 );
@@ -213,7 +212,7 @@ impl Lines {
         &self,
         parent: Parent<'_>,
         squares: Bitboard,
-        (sensed, shown): (&Sensed, &Shown),
+        sensed: &Sensed,
         limit: f32,
         into: &mut Vec<Proposal>,
     ) {
@@ -222,7 +221,7 @@ impl Lines {
         if least > limit || line.waits_for_order() || !line.may_go_on(sensed) {
             return;
         }
-        let traces = Traces::new(line, sensed, shown);
+        let traces = Traces::new(line, sensed);
         for mv in line.stand.moves() {
             if (Candidate::touched(*mv) & squares).is_empty() || !traces.speak_for(mv) {
                 continue;

@@ -275,7 +275,8 @@ impl Lines {
     fn age(&mut self, now: Millis, sensed: &Sensed) {
         if now > self.aged {
             if !self.frozen {
-                let span = Span::new(sensed, self.aged, now);
+                let differing = self.all().fold(Bitboard::EMPTY, |all, line| all | line.differing);
+                let span = Span::new(sensed, differing, self.aged, now);
                 for line in &mut self.lines {
                     line.lies_still(now - sensed.slack());
                     line.age(&span);

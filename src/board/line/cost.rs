@@ -49,8 +49,8 @@ pub(in crate::board) struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// From `from` to `to`.
-    pub(in crate::board) fn new(sensed: &'a Sensed, from: Millis, to: Millis) -> Self {
+    /// From `from` to `to`, for lines from which no other squares than `differing` differ.
+    pub(in crate::board) fn new(sensed: &'a Sensed, differing: Bitboard, from: Millis, to: Millis) -> Self {
         let mut span = Self {
             sensed,
             from,
@@ -58,7 +58,7 @@ impl<'a> Span<'a> {
             paid: Bitboard::EMPTY,
             prices: [[0.0; 2]; 64],
         };
-        span.paid = sensed.changed_since(span.start());
+        span.paid = differing & sensed.changed_since(span.start());
         for square in span.paid {
             let since = sensed.since(square);
             span.prices[usize::from(square)] =
