@@ -2,7 +2,7 @@
 //! there.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
     faults::MOST_FALLEN,
@@ -112,7 +112,17 @@ impl IllegalAct {
     /// The act in UCI, where one piece alone moved.
     #[must_use]
     pub fn uci(&self) -> Option<String> {
-        self.from_to().map(|(from, to)| format!("{from}{to}"))
+        self.uci_move().map(|uci| uci.to_string())
+    }
+
+    /// [`Self::uci`] before it is written.
+    #[must_use]
+    pub fn uci_move(&self) -> Option<UciMove> {
+        self.from_to().map(|(from, to)| UciMove::Normal {
+            from,
+            to,
+            promotion: None,
+        })
     }
 }
 

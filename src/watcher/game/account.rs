@@ -87,7 +87,8 @@ impl Game {
                 PlyKind::Illegal(_) | PlyKind::Suspect(_) => " illegal",
             };
             let pressed = if ply.pressed.is_some() { "" } else { "~" };
-            let name = san.unwrap_or_else(|| uci.clone());
+            let uci = uci.to_string();
+            let name = san.map_or_else(|| uci.clone(), |san| san.to_string());
             acts.push(Acted {
                 uci,
                 illegal: ply.kind.legal().is_none(),

@@ -70,7 +70,7 @@ impl SavedPly {
             PlyKind::Illegal(act) | PlyKind::Suspect(act) => (How::Illegal, Some((**act).clone())),
         };
         Self {
-            uci: made.uci.clone(),
+            uci: made.uci.to_string(),
             how,
             completed_by: made.completed_by,
             clock: made.clock,
@@ -103,7 +103,7 @@ impl SavedPly {
             }
         };
         let (uci, san) = names(before, &kind, mode);
-        if uci != self.uci {
+        if uci.to_string() != self.uci {
             return Err(format!("{:?} is not what was done: {uci}", self.uci));
         }
         let stand = match &self.accepted {
