@@ -318,8 +318,7 @@ fn promotion_like(stand: &Stand, queen: Move, there: Code) -> Move {
     let role = there.piece().map(|p| p.role);
     stand
         .moves()
-        .iter()
-        .copied()
+        .into_iter()
         .find(|m| m.from() == queen.from() && m.to() == queen.to() && m.promotion() == role)
         .unwrap_or(queen)
 }
@@ -354,8 +353,7 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         if at_home == rook_went {
             let possible = stand
                 .moves()
-                .iter()
-                .copied()
+                .into_iter()
                 .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
             return Some(possible.map_or_else(
                 || {

@@ -130,7 +130,7 @@ impl Line {
             from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
         // As a rule no piece is hidden.
-        let moves = if hidden.any() { self.stand.moves() } else { &[] };
+        let moves = if hidden.any() { self.moves() } else { &[] };
         moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
     }
 

@@ -74,7 +74,7 @@ impl Lines {
             if lifted.is_empty() {
                 continue;
             }
-            let moves = line.stand.moves().iter();
+            let moves = line.moves().iter();
             let of_lifted = moves.filter(|mv| (Candidate::touched(**mv) & lifted).any());
             for candidate in of_lifted.map(|mv| line.stand.candidate(*mv)) {
                 let [(from, _), ..] = candidate.changes() else {
@@ -222,7 +222,7 @@ impl Lines {
             return;
         }
         let traces = Traces::new(line, sensed);
-        for mv in line.stand.moves() {
+        for mv in line.moves() {
             if (Candidate::touched(*mv) & squares).is_empty() || !traces.speak_for(mv) {
                 continue;
             }

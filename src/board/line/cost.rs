@@ -107,7 +107,7 @@ impl Line {
         let empty = self.differing & !sensed.placement().occupied();
         let left = empty & us.fold_wb(Rank::Seventh, Rank::Second);
         let pushed = |to: &Square| {
-            let mut moves = self.stand.moves().iter();
+            let mut moves = self.moves().iter();
             sensed.at(*to) == pawn
                 && moves.any(|mv| {
                     mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(|from| left.contains(from))

@@ -118,10 +118,10 @@ impl Past {
     fn made_of(&self, told: &MoveMade) -> Option<Made> {
         let before = self.stand();
         let after = Arc::new(stand_of_fen(&told.fen, self.mode)?);
-        let legal =
-            before.moves().iter().copied().find(|mv: &Move| {
-                !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci
-            });
+        let legal = before
+            .moves()
+            .into_iter()
+            .find(|mv: &Move| !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci);
         let kind = legal.map_or_else(
             || {
                 let square = |range| {

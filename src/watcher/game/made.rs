@@ -35,7 +35,11 @@ impl Made {
 }
 
 /// UCI and SAN of a half-move; an illegal act has no SAN.
-pub(in crate::watcher) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (UciMove, Option<SanPlus>) {
+pub(in crate::watcher) fn names(
+    before: &Stand,
+    kind: &PlyKind,
+    mode: CastlingMode,
+) -> (UciMove, Option<SanPlus>) {
     match kind {
         PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
             // An act that no single move describes is named by the null move.

@@ -147,7 +147,7 @@ impl SavedOpen {
         let (ply, mode) = (usize::from(self.ply), game.mode);
         let before = game.stand_at(ply.saturating_sub(1).min(game.plies()));
         // A ruling completes no half-move that became impossible because the record was corrected.
-        let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
+        let move_of = |text: &str| before.moves().into_iter().find(|mv| uci(*mv, mode) == text);
         let ruled = self.ruled.as_deref().and_then(move_of);
         if ruled.is_some() && ply == 0 {
             return Err("a half-move is to complete what was before the first".to_owned());
