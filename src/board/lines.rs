@@ -136,8 +136,8 @@ impl Lines {
     /// `side` pressed the clock.
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
-        let overdue = |line: &Box<Line>| line.awaits().is_some_and(|at| now.since(at) >= OVERDUE_MS);
-        if self.lines.iter().any(overdue) {
+        let overdue = |line: &Line| line.awaits().is_some_and(|at| now.since(at) >= OVERDUE_MS);
+        if self.all().any(overdue) {
             self.grow_blind(now, sensed);
         }
         let mut others = Vec::new();

@@ -72,7 +72,7 @@ fn en_passant_is_believed_of_every_pawn_that_may_just_have_gone_two_squares() {
     let passed = |fen: &str| {
         let stand = of(fen);
         let passed = stand.moves().into_iter().filter(|mv| mv.is_en_passant());
-        passed.map(|mv| mv.to()).collect::<Bitboard>()
+        passed.map(Move::to).collect::<Bitboard>()
     };
     let both = |a, b| Bitboard::from_square(a).with(b);
     assert_eq!(

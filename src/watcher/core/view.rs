@@ -11,6 +11,7 @@ use crate::{
     watcher::{
         arrays::array_named,
         explain::Account,
+        game::Made,
         outbox::wall_clock,
         state::{BoardInfo, GameView, Model, PositionView, Status},
     },
@@ -89,7 +90,7 @@ impl Core {
             start_fen: Some(game.start.fen()),
             chess960: game.mode == CastlingMode::Chess960,
             moves: game.record.iter().map(|made| made.uci.to_string()).collect(),
-            san: game.record.iter().map(|made| made.san_text()).collect(),
+            san: game.record.iter().map(Made::san_text).collect(),
             fen: Some(game.stand().fen()),
             to_move: Some(game.to_move().into()),
             result: Some(game.result.unwrap_or(GameResult::Open)),
