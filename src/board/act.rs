@@ -2,7 +2,7 @@
 //! there.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
     faults::MOST_FALLEN,
@@ -112,7 +112,17 @@ impl IllegalAct {
     /// The act in UCI, where one piece alone moved.
     #[must_use]
     pub fn uci(&self) -> Option<String> {
-        self.from_to().map(|(from, to)| format!("{from}{to}"))
+        self.uci_move().map(|uci| uci.to_string())
+    }
+
+    /// [`Self::uci`] before it is written.
+    #[must_use]
+    pub fn uci_move(&self) -> Option<UciMove> {
+        self.from_to().map(|(from, to)| UciMove::Normal {
+            from,
+            to,
+            promotion: None,
+        })
     }
 }
 
@@ -308,8 +318,7 @@ fn promotion_like(stand: &Stand, queen: Move, there: Code) -> Move {
     let role = there.piece().map(|p| p.role);
     stand
         .moves()
-        .iter()
-        .copied()
+        .into_iter()
         .find(|m| m.from() == queen.from() && m.to() == queen.to() && m.promotion() == role)
         .unwrap_or(queen)
 }
@@ -344,8 +353,7 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         if at_home == rook_went {
             let possible = stand
                 .moves()
-                .iter()
-                .copied()
+                .into_iter()
                 .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
             return Some(possible.map_or_else(
                 || {

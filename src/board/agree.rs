@@ -22,8 +22,9 @@ impl Lines {
     fn close(&self, now: Millis, sensed: &Sensed, margin: f32) -> impl Iterator<Item = &Line> {
         let glance = Glance::new(sensed, now);
         let limit = self.best().total_at(glance) + margin;
-        let rivals = self.lines[1..].iter();
-        rivals.filter(move |line| line.total_at(glance) <= limit)
+        self.all()
+            .skip(1)
+            .filter(move |line| line.total_at(glance) <= limit)
     }
 
     /// True when all lines have the same half-move number `k`.
@@ -51,8 +52,8 @@ impl Lines {
             let next = line.plies.get(k);
             next.is_none_or(|ply| ply.kind.legal() == Some(mv))
         };
-        if self.lines.iter().any(meant) {
-            self.lines.retain(meant);
+        if self.all().any(meant) {
+            self.lines.retain(|line| meant(line));
             self.rank(now, sensed);
         }
     }

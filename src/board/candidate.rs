@@ -58,6 +58,7 @@ impl Candidate {
     }
 
     /// The squares that `mv` changes: [`Self::squares`] without making the candidate.
+    #[inline]
     #[must_use]
     pub fn touched(mv: Move) -> Bitboard {
         match mv {

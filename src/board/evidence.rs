@@ -17,13 +17,11 @@ const EARLY_MS: u64 = 1500;
 /// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
 const AT_ONCE_MS: u64 = 60;
 
-/// The differences of a line that may speak for its half-moves. They are worked out once for all half-moves,
-/// for they show quickly of most half-moves that nothing speaks for them.
+/// The differences of a line that may speak for its half-moves: they show quickly of most half-moves that
+/// nothing speaks for them.
 pub(super) struct Traces<'a> {
     line: &'a Line,
     sensed: &'a Sensed,
-    /// By code, the differing squares that show that code.
-    landed: [Bitboard; Code::UNKNOWN.0 as usize + 1],
     /// The differing squares that show anything.
     goals: Bitboard,
     /// The squares that differ, and those whose piece is not read: a piece may have left them.
@@ -32,18 +30,10 @@ pub(super) struct Traces<'a> {
 
 impl<'a> Traces<'a> {
     pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
-        let mut landed = [Bitboard::EMPTY; Code::UNKNOWN.0 as usize + 1];
-        let goals = line.differing & sensed.placement().occupied();
-        for square in goals {
-            if let Some(squares) = landed.get_mut(usize::from(sensed.at(square).0)) {
-                squares.add(square);
-            }
-        }
         Self {
             line,
             sensed,
-            landed,
-            goals,
+            goals: line.differing & sensed.placement().occupied(),
             origins: line.differing | line.faults.hidden,
         }
     }
@@ -70,14 +60,14 @@ impl<'a> Traces<'a> {
             return false;
         }
         let code = Code::from(role.of(self.line.turn()));
-        let landed = self.landed[usize::from(code.0)] | self.landed[usize::from(Code::UNKNOWN.0)];
+        let landed = self.goals.contains(to) && self.sensed.at(to).agrees(code);
         let taken = || {
             let shown = self.sensed.placement().occupied().contains(to);
             shown
                 && (self.sensed.at(to) == Code::UNKNOWN || self.line.may_have_arrived(from, to, self.sensed))
         };
         let left = self.line.differing.contains(from);
-        landed.contains(to) || left && taken() || self.unread(from, to)
+        landed || left && taken() || self.unread(from, to)
     }
 }
 
@@ -140,7 +130,7 @@ impl Line {
             from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
         // As a rule no piece is hidden.
-        let moves = if hidden.any() { self.stand.moves() } else { &[] };
+        let moves = if hidden.any() { self.moves() } else { &[] };
         moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
     }
 

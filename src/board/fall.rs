@@ -219,7 +219,7 @@ impl Line {
             Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
             _ => Candidate::touched(**mv).contains(home),
         };
-        let mut replies = self.stand.moves().iter().filter(reaches);
+        let mut replies = self.moves().iter().filter(reaches);
         replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
     }
 

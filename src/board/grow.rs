@@ -74,7 +74,7 @@ impl Lines {
             if lifted.is_empty() {
                 continue;
             }
-            let moves = line.stand.moves().iter();
+            let moves = line.moves().iter();
             let of_lifted = moves.filter(|mv| (Candidate::touched(**mv) & lifted).any());
             for candidate in of_lifted.map(|mv| line.stand.candidate(*mv)) {
                 let [(from, _), ..] = candidate.changes() else {
@@ -110,10 +110,14 @@ impl Lines {
     /// lines that result in the same way.
     pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
         let glance = Glance::new(sensed, now);
-        let limit = self.limit(glance);
         let mut fresh = Vec::new();
-        for index in 0..self.lines.len() {
-            self.propose(self.parent(index, glance), squares, sensed, limit, &mut fresh);
+        let parents: Vec<_> = (0..self.lines.len()).map(|i| self.parent(i, glance)).collect();
+        let totals = parents
+            .iter()
+            .map(|parent| parent.line.total_if(parent.differs, now));
+        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
+        for parent in parents {
+            self.propose(parent, squares, sensed, limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
@@ -162,7 +166,8 @@ impl Lines {
             match self.known(proposal) {
                 None => {
                     taken.push(self.lines.len());
-                    self.lines.push(self.made(proposal, now, sensed));
+                    let line = self.made(proposal, now, sensed);
+                    self.lines.push(Box::new(line));
                 }
                 Some(i) if proposal.cost < self.lines[i].bill.total() => {
                     cheaper.push((i, self.made(proposal, now, sensed)));
@@ -183,8 +188,10 @@ impl Lines {
     /// Index of the line with the half-moves that are proposed, if there is one.
     fn known(&self, proposal: &Proposal) -> Option<usize> {
         let parent = &self.lines[proposal.parent];
+        let mv = proposal.candidate.mv;
+        let way = parent.plies.way_on(mv);
         let mut lines = self.lines.iter();
-        lines.position(|line| line.is_child(parent, proposal.candidate.mv))
+        lines.position(|line| line.plies.goes(way) && line.is_child(parent, mv))
     }
 
     /// The line that is proposed.
@@ -215,8 +222,8 @@ impl Lines {
             return;
         }
         let traces = Traces::new(line, sensed);
-        for mv in line.stand.moves() {
-            if !traces.speak_for(mv) || (Candidate::touched(*mv) & squares).is_empty() {
+        for mv in line.moves() {
+            if (Candidate::touched(*mv) & squares).is_empty() || !traces.speak_for(mv) {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);

@@ -4,9 +4,9 @@
 mod cost;
 mod kept;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-pub(super) use cost::{Glance, paid_for_after};
+pub(super) use cost::{Glance, Span};
 pub use kept::KeptLine;
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
@@ -58,6 +58,8 @@ pub struct Line {
     pub plies: Plies,
     /// The position to which the half-moves lead.
     pub stand: Arc<Stand>,
+    /// The half-moves that may be played from there, once somebody has asked.
+    moves: OnceLock<Arc<[Move]>>,
     /// Presses whose half-moves have not been seen yet, the oldest first.
     pub(super) pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
@@ -86,6 +88,7 @@ impl Line {
         Self {
             plies: Plies::default(),
             stand,
+            moves: OnceLock::new(),
             pending: Vec::new(),
             bill: Bill::default(),
             differing,
@@ -154,6 +157,12 @@ impl Line {
         let wrong = |s: &Square| !sensed.at(*s).agrees(self.expects(*s));
         let wrong: Bitboard = squares.into_iter().filter(wrong).collect();
         self.differing = (self.differing & !squares) | wrong;
+    }
+
+    /// The half-moves that may be played from the position to which the line leads.
+    #[must_use]
+    pub fn moves(&self) -> &[Move] {
+        self.moves.get_or_init(|| self.stand.moves().into())
     }
 
     /// Who is to move.
@@ -242,6 +251,7 @@ impl Line {
             differing,
             faults,
             stand,
+            moves: OnceLock::new(),
             born: now,
             wrong_since,
             clock_runs: self.clock_runs,
@@ -267,7 +277,7 @@ impl Line {
     /// True when both are the same half-moves from the same base, with the same presses.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         self.plies.len() == other.plies.len()
-            && self.plies.may_be(&other.plies, None)
+            && self.plies.may_be(&other.plies)
             && self.turn() == other.turn()
             && self.pending == other.pending
             && self.faults == other.faults
@@ -303,6 +313,7 @@ impl Line {
             .plies
             .last()
             .map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.moves = OnceLock::new();
         line.hold_against(Bitboard::FULL, sensed);
         line.trail &= line.differing;
         line.born = now;

@@ -13,7 +13,7 @@ use shakmaty::{Bitboard, Color, Square};
 use super::{
     act::Reason,
     bill::{Bill, Item},
-    line::{Glance, Line, paid_for_after},
+    line::{Glance, Line, Span},
     ply::{PlyKind, Pruning},
     sensed::Sensed,
     stand::Stand,
@@ -33,7 +33,11 @@ const OVERDUE_MS: u64 = 400;
 /// The beam of hypotheses. The readings that they explain belong to the caller and come as an argument.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    pub(super) lines: Vec<Line>,
+    #[allow(
+        clippy::vec_box,
+        reason = "lines are sorted and dropped all the time, and a line is half a kilobyte"
+    )]
+    pub(super) lines: Vec<Box<Line>>,
     aged: Millis,
     /// The time for which the lines are ranked, nothing having changed since.
     ranked_at: Option<Millis>,
@@ -53,7 +57,7 @@ impl Lines {
     pub fn new(stand: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         let line = Line::new(stand, sensed, now);
         let mut lines = Self {
-            lines: vec![line],
+            lines: vec![Box::new(line)],
             aged: now,
             ranked_at: None,
             clock_runs: false,
@@ -76,8 +80,8 @@ impl Lines {
 
     /// All lines, the best first.
     #[must_use]
-    pub fn all(&self) -> &[Line] {
-        &self.lines
+    pub fn all(&self) -> impl ExactSizeIterator<Item = &Line> + Clone {
+        self.lines.iter().map(Box::as_ref)
     }
 
     /// The best line.
@@ -133,7 +137,7 @@ impl Lines {
     pub fn press(&mut self, now: Millis, sensed: &Sensed, side: Color) {
         self.age(now, sensed);
         let overdue = |line: &Line| line.awaits().is_some_and(|at| now.since(at) >= OVERDUE_MS);
-        if self.lines.iter().any(overdue) {
+        if self.all().any(overdue) {
             self.grow_blind(now, sensed);
         }
         let mut others = Vec::new();
@@ -143,7 +147,7 @@ impl Lines {
                 others.extend(line.pressed_by(side, now));
             }
         }
-        self.lines.append(&mut others);
+        self.lines.extend(others.into_iter().map(Box::new));
         self.suspect(now, sensed);
         self.grow_fallen(sensed);
         self.rank(now, sensed);
@@ -224,7 +228,7 @@ impl Lines {
         }
         self.aged = now;
         self.left = false;
-        self.lines = lines;
+        self.lines = lines.into_iter().map(Box::new).collect();
         self.set_clock_runs(self.clock_runs);
         self.grow_all(now, sensed);
     }
@@ -271,10 +275,11 @@ impl Lines {
     fn age(&mut self, now: Millis, sensed: &Sensed) {
         if now > self.aged {
             if !self.frozen {
-                let lately = paid_for_after(sensed, self.aged);
+                let differing = self.all().fold(Bitboard::EMPTY, |all, line| all | line.differing);
+                let span = Span::new(sensed, differing, self.aged, now);
                 for line in &mut self.lines {
                     line.lies_still(now - sensed.slack());
-                    line.age(sensed, lately, self.aged, now);
+                    line.age(&span);
                     line.hide_lasting(sensed, now);
                 }
             }
@@ -289,7 +294,7 @@ impl Lines {
             Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
             Some(_) => {}
             None => {
-                self.lines.push(line);
+                self.lines.push(Box::new(line));
                 return true;
             }
         }
@@ -299,7 +304,7 @@ impl Lines {
     /// Replaces line `i` by a likelier line with the same half-moves, which takes over the presses that these
     /// were given.
     pub(super) fn replace(&mut self, i: usize, line: Line) {
-        let known = std::mem::replace(&mut self.lines[i], line);
+        let known = std::mem::replace(&mut *self.lines[i], line);
         for (k, old) in known.plies.iter().enumerate() {
             let plies = &mut self.lines[i].plies;
             if old.pressed.is_some() && plies.get(k).is_some_and(|ply| ply.pressed.is_none()) {
@@ -480,7 +485,6 @@ mod tests {
             board
                 .lines
                 .all()
-                .iter()
                 .all(|line| line.turn() == Color::White || line.plies.is_empty())
         );
     }

@@ -138,7 +138,10 @@ mod tests {
 
     use shakmaty::Bitboard;
 
-    use crate::board::{Bill, Sensed, Stand, line::GIVE_UP_MS};
+    use crate::board::{
+        Bill, Sensed, Stand,
+        line::{GIVE_UP_MS, Span},
+    };
 
     fn board() -> (Arc<Stand>, Sensed) {
         let stand = Arc::new(Stand::initial());
@@ -174,7 +177,12 @@ mod tests {
         let mut line = Line::new(stand, &sensed, Millis(0));
         line.pressed_by(Color::White, Millis(1000));
         assert_eq!(line.awaits(), Some(Millis(1000)));
-        line.age(&sensed, Bitboard::FULL, Millis(1000), Millis(1001 + GIVE_UP_MS));
+        line.age(&Span::new(
+            &sensed,
+            Bitboard::FULL,
+            Millis(1000),
+            Millis(1001 + GIVE_UP_MS),
+        ));
         assert_eq!(line.awaits(), None);
         assert!(line.total(&sensed, Millis(1001 + GIVE_UP_MS)) >= weight::EMPTY_PRESS);
     }

@@ -1,7 +1,5 @@
 //! A position from which half-moves are played: a legal one, or one that an illegal act left behind.
 
-use std::sync::OnceLock;
-
 use shakmaty::{
     Bitboard, Board, CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, MoveList, Piece, Position,
     Rank, Role, Setup, Square, attacks,
@@ -19,20 +17,17 @@ use super::{
 /// Room for a FEN. Few have more characters.
 const LONGEST_FEN: usize = 88;
 
-/// A position with the half-moves that may be played from it.
+/// A position from which half-moves may be played.
 ///
-/// The half-moves and the key are worked out when they are first asked for: most hypotheses are given up
-/// before anybody asks how play goes on from them.
+/// Its half-moves and its key are worked out each time, for hundreds of positions are kept of which nobody
+/// asks any more. A hypothesis keeps those with which it goes on.
 #[derive(Clone, Debug)]
 pub struct Stand {
     kind: Kind,
-    mode: CastlingMode,
     placement: Placement,
     /// Captures en passant that are believed to be possible, and of which the position itself does not know
     /// ([`Self::of_placement`]).
     in_passing: Box<[Move]>,
-    moves: OnceLock<Box<[Move]>>,
-    key: OnceLock<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -40,25 +35,22 @@ enum Kind {
     /// Playable.
     Legal(Chess),
     /// Not playable by the Laws (a king left in check, pawns on the last rank), yet play may go on.
-    Irregular(Box<Setup>),
+    Irregular(Box<Setup>, CastlingMode),
 }
 
 impl Stand {
     /// The stand of a playable position.
     #[must_use]
-    pub fn new(chess: Chess, mode: CastlingMode) -> Self {
+    pub fn new(chess: Chess) -> Self {
         let placement = Placement::from(chess.board());
-        Self::of(Kind::Legal(chess), placement, mode)
+        Self::of(Kind::Legal(chess), placement)
     }
 
-    fn of(kind: Kind, placement: Placement, mode: CastlingMode) -> Self {
+    fn of(kind: Kind, placement: Placement) -> Self {
         Self {
             kind,
-            mode,
             placement,
             in_passing: Box::default(),
-            moves: OnceLock::new(),
-            key: OnceLock::new(),
         }
     }
 
@@ -72,10 +64,10 @@ impl Stand {
             .or_else(shakmaty::PositionError::ignore_too_much_material)
             .or_else(shakmaty::PositionError::ignore_impossible_check);
         match position {
-            Ok(chess) => Self::new(chess, mode),
+            Ok(chess) => Self::new(chess),
             Err(_) => {
                 let placement = Placement::from(&setup.board);
-                Self::of(Kind::Irregular(Box::new(setup)), placement, mode)
+                Self::of(Kind::Irregular(Box::new(setup), mode), placement)
             }
         }
     }
@@ -83,7 +75,7 @@ impl Stand {
     /// The initial array.
     #[must_use]
     pub fn initial() -> Self {
-        Self::new(Chess::default(), CastlingMode::Standard)
+        Self::new(Chess::default())
     }
 
     /// What stands on the board, with `turn` to move and no history. Castling is believed to be possible for
@@ -125,14 +117,14 @@ impl Stand {
             return None;
         }
         setup.ep_square = Some(mv.to());
-        Some(Self::of_setup(setup, self.mode))
+        Some(Self::of_setup(setup, self.mode()))
     }
 
     /// This position with all that may have been believed of it before a half-move showed more of its history
     /// ([`Self::allowing`]). None if no half-move can have shown more.
     #[must_use]
     pub fn as_believed(&self) -> Option<Self> {
-        let believed = Self::of_placement(&self.placement, self.turn(), self.mode);
+        let believed = Self::of_placement(&self.placement, self.turn(), self.mode());
         let shows = |mv: &Move| {
             believed
                 .allowing(*mv)
@@ -145,20 +137,23 @@ impl Stand {
     /// Castling mode of the game.
     #[must_use]
     pub fn mode(&self) -> CastlingMode {
-        self.mode
+        match &self.kind {
+            Kind::Legal(chess) => chess.castles().mode(),
+            Kind::Irregular(_, mode) => *mode,
+        }
     }
 
     /// A hash of the position. Positions that are the same for all that follows have the same key. Others
     /// have different keys as far as 64 bits go: the key ranks hypotheses and proves nothing.
     #[must_use]
     pub fn key(&self) -> u64 {
-        *self.key.get_or_init(|| match &self.kind {
+        match &self.kind {
             Kind::Legal(chess) => {
                 let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
                 key
             }
-            Kind::Irregular(setup) => setup.turn.fold_wb(self.placement.hash(), !self.placement.hash()),
-        })
+            Kind::Irregular(setup, _) => setup.turn.fold_wb(self.placement.hash(), !self.placement.hash()),
+        }
     }
 
     /// True when both are the same for all that follows, as far as [`Self::key`] tells.
@@ -174,24 +169,17 @@ impl Stand {
         &self.placement
     }
 
-    /// The half-moves are worked out anew when they are next asked for: hardly anybody asks how an old position went on.
-    pub fn forget_moves(&mut self) {
-        self.moves.take();
-    }
-
     /// The half-moves that may be played.
     #[must_use]
-    pub fn moves(&self) -> &[Move] {
-        self.moves.get_or_init(|| match &self.kind {
+    pub fn moves(&self) -> Vec<Move> {
+        match &self.kind {
             Kind::Legal(chess) => {
-                let legal = chess.legal_moves();
-                if self.in_passing.is_empty() {
-                    return legal[..].into();
-                }
-                legal.iter().chain(&self.in_passing).copied().collect()
+                let mut moves = chess.legal_moves()[..].to_vec();
+                moves.extend(&self.in_passing);
+                moves
             }
-            Kind::Irregular(setup) => replies(setup).into(),
-        })
+            Kind::Irregular(setup, _) => replies(setup),
+        }
     }
 
     /// The half-move `mv` as the sensors would see it.
@@ -207,7 +195,7 @@ impl Stand {
             return SanPlus::from_move(chess.clone(), mv);
         }
         let mut moves = MoveList::new();
-        moves.extend(self.moves().iter().copied().take(moves.capacity()));
+        moves.extend(self.moves().into_iter().take(moves.capacity()));
         let after = self.after(&self.candidate(mv));
         SanPlus {
             san: San::disambiguate(mv, &moves),
@@ -217,7 +205,7 @@ impl Stand {
 
     /// The half-moves that may be played, as the sensors would see them.
     pub fn candidates(&self) -> impl Iterator<Item = Candidate> + Clone {
-        self.moves().iter().map(|mv| self.candidate(*mv))
+        self.moves().into_iter().map(|mv| self.candidate(mv))
     }
 
     /// Who is to move.
@@ -225,7 +213,7 @@ impl Stand {
     pub fn turn(&self) -> Color {
         match &self.kind {
             Kind::Legal(chess) => chess.turn(),
-            Kind::Irregular(setup) => setup.turn,
+            Kind::Irregular(setup, _) => setup.turn,
         }
     }
 
@@ -234,7 +222,7 @@ impl Stand {
     pub fn chess(&self) -> Option<&Chess> {
         match &self.kind {
             Kind::Legal(chess) => Some(chess),
-            Kind::Irregular(_) => None,
+            Kind::Irregular(..) => None,
         }
     }
 
@@ -243,7 +231,7 @@ impl Stand {
     pub fn board(&self) -> &Board {
         match &self.kind {
             Kind::Legal(chess) => chess.board(),
-            Kind::Irregular(setup) => &setup.board,
+            Kind::Irregular(setup, _) => &setup.board,
         }
     }
 
@@ -252,7 +240,7 @@ impl Stand {
     pub fn setup(&self) -> Setup {
         match &self.kind {
             Kind::Legal(chess) => chess.to_setup(EnPassantMode::Legal),
-            Kind::Irregular(setup) => (**setup).clone(),
+            Kind::Irregular(setup, _) => (**setup).clone(),
         }
     }
 
@@ -272,7 +260,7 @@ impl Stand {
     pub fn repetition_key(&self) -> String {
         match &self.kind {
             Kind::Legal(chess) => Epd::from_position(chess, EnPassantMode::Legal).to_string(),
-            Kind::Irregular(_) => self.fen(),
+            Kind::Irregular(..) => self.fen(),
         }
     }
 
@@ -283,9 +271,9 @@ impl Stand {
             Kind::Legal(chess) => {
                 let mut next = chess.clone();
                 next.play_unchecked(candidate.mv);
-                Self::of(Kind::Legal(next), candidate.after(&self.placement), self.mode)
+                Self::of(Kind::Legal(next), candidate.after(&self.placement))
             }
-            Kind::Irregular(_) => self.left_as(&candidate.after(&self.placement)),
+            Kind::Irregular(..) => self.left_as(&candidate.after(&self.placement)),
         }
     }
 
@@ -295,14 +283,14 @@ impl Stand {
     pub fn left_as(&self, placement: &Placement) -> Self {
         let mut setup = self.setup();
         setup.board = placement.board();
-        setup.castling_rights = rights_left(&setup, self.mode);
+        setup.castling_rights = rights_left(&setup, self.mode());
         setup.ep_square = None;
         setup.halfmoves = setup.halfmoves.saturating_add(1);
         if setup.turn == Color::Black {
             setup.fullmoves = setup.fullmoves.saturating_add(1);
         }
         setup.turn = !setup.turn;
-        Self::of_setup(setup, self.mode)
+        Self::of_setup(setup, self.mode())
     }
 
     /// This stand with another placement and the same side to move: an arbiter accepts the board as it
@@ -311,15 +299,9 @@ impl Stand {
     pub fn with_placement(&self, placement: &Placement) -> Self {
         let mut setup = self.setup();
         setup.board = placement.board();
-        setup.castling_rights = rights_left(&setup, self.mode);
+        setup.castling_rights = rights_left(&setup, self.mode());
         setup.ep_square = None;
-        Self::of_setup(setup, self.mode)
-    }
-
-    /// True when the side to move is mated or stalemated.
-    #[must_use]
-    pub fn is_mate_or_stalemate(&self) -> bool {
-        self.moves().is_empty()
+        Self::of_setup(setup, self.mode())
     }
 }
 

@@ -50,8 +50,7 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
             stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
         });
         // A piece that rested on a legal square at the press was knocked on by the opponent, whose time runs.
-        for from in left.filter(|from| !is_legal(stand, *from, to) && !rested(stand, sensed, *from, pressed))
-        {
+        for from in left.filter(|from| !is_legal(line, *from, to) && !rested(line, sensed, *from, pressed)) {
             found.push(carried(stand, sensed, from, to));
         }
     }
@@ -67,9 +66,9 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
 
 /// True when the piece of `from` rested on a square where it may go when the press at `pressed` came, and
 /// left that square only after the press.
-fn rested(stand: &Stand, sensed: &Sensed, from: Square, pressed: Millis) -> bool {
-    let piece = stand.placement().at(from);
-    let mut moves = stand.moves().iter().filter(|mv| mv.from() == Some(from));
+fn rested(line: &Line, sensed: &Sensed, from: Square, pressed: Millis) -> bool {
+    let piece = line.placement().at(from);
+    let mut moves = line.moves().iter().filter(|mv| mv.from() == Some(from));
     moves.any(|mv| {
         let to = mv.to();
         let gone = sensed.at(to).is_empty() && sensed.since(to) > pressed;
@@ -106,9 +105,9 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
 }
 
 /// True when carrying the piece on `from` to `to` is a legal half-move, or a part of castling that is legal.
-fn is_legal(stand: &Stand, from: Square, to: Square) -> bool {
-    let castled_with = |king: Square| king_castles(stand, king, to).map(|(rook, _)| rook);
-    stand.moves().iter().any(|mv| match *mv {
+fn is_legal(line: &Line, from: Square, to: Square) -> bool {
+    let castled_with = |king: Square| king_castles(&line.stand, king, to).map(|(rook, _)| rook);
+    line.moves().iter().any(|mv| match *mv {
         Move::Castle { king, rook } => king == from && castled_with(king) == Some(rook),
         _ => mv.from() == Some(from) && mv.to() == to,
     })
@@ -172,7 +171,7 @@ mod tests {
         }
         let waits = {
             lines.press(now, &sensed, Color::White);
-            let mut waiting = lines.all().iter().filter(|l| l.awaits().is_some());
+            let mut waiting = lines.all().filter(|l| l.awaits().is_some());
             waiting.next().cloned()
         };
         let acts = waits.map_or(Vec::new(), |line| suspects(&line, &sensed));

@@ -120,13 +120,13 @@ pub fn likelihood(nats: f32) -> f64 {
     1.0 / power
 }
 
-/// What it costs that `square` shows what is `seen` there, where the line has pieces on `expected`.
-pub(super) fn difference(square: Square, seen: &Placement, expected: Bitboard) -> f32 {
+/// What it costs that `square` shows what is `seen` there, where the line has a piece if one is `expected`.
+pub(super) fn difference(square: Square, seen: &Placement, expected: bool) -> f32 {
     if !seen.occupied().contains(square) {
         MISSING
     } else if !seen.pieces().contains(square) {
         GARBLED
-    } else if expected.contains(square) {
+    } else if expected {
         WRONG
     } else {
         EXTRA

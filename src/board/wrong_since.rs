@@ -1,6 +1,6 @@
 //! Since when squares differ from what a hypothesis says.
 
-use shakmaty::Square;
+use shakmaty::{Bitboard, Square};
 
 use crate::time::Millis;
 
@@ -11,6 +11,8 @@ pub(super) struct WrongSince {
     first: Millis,
     /// Milliseconds after `first`. A time more than forty-nine days later is kept as the latest that fits.
     after: [u32; 64],
+    /// The squares whose time may be another than the first.
+    later: Bitboard,
 }
 
 impl WrongSince {
@@ -19,6 +21,7 @@ impl WrongSince {
         Self {
             first,
             after: [0; 64],
+            later: Bitboard::EMPTY,
         }
     }
 
@@ -30,6 +33,16 @@ impl WrongSince {
     /// `square` differs since `at`, which is not before the first of them.
     pub(super) fn set(&mut self, square: Square, at: Millis) {
         self.after[usize::from(square)] = u32::try_from(at.since(self.first)).unwrap_or(u32::MAX);
+        self.later.add(square);
+    }
+
+    /// All squares whose time is `start` or later, and perhaps others.
+    pub(super) fn may_be_after(&self, start: Millis) -> Bitboard {
+        if self.first < start {
+            self.later
+        } else {
+            Bitboard::FULL
+        }
     }
 
     /// The earliest of the times.
@@ -53,6 +66,17 @@ mod tests {
             .into_iter()
             .for_each(|square| since.set(square, Millis(3000)));
         assert_eq!(since.least(), Millis(3000));
+    }
+
+    #[test]
+    fn squares_whose_time_is_the_first_are_not_among_the_later_ones() {
+        let mut since = WrongSince::new(Millis(1000));
+        since.set(Square::E4, Millis(4000));
+        assert_eq!(
+            since.may_be_after(Millis(1001)),
+            Bitboard::from_square(Square::E4)
+        );
+        assert_eq!(since.may_be_after(Millis(1000)), Bitboard::FULL);
     }
 
     #[test]

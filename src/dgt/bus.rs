@@ -166,7 +166,7 @@ impl BusDecoder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            framer: Framer::new::<Bus>(),
+            framer: Framer::new(),
             squares: [PieceCode::EMPTY; 64],
             wrong_checksums: 0,
         }

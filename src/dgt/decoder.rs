@@ -36,7 +36,7 @@ impl Decoder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            framer: Framer::new::<SingleBoard>(),
+            framer: Framer::new(),
             reader: Reader {
                 squares: [PieceCode::EMPTY; 64],
                 odd_fields: 0,

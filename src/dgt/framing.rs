@@ -11,6 +11,9 @@ pub(super) const HEADER: usize = 3;
 /// The framer drops a frame that gets no byte for this long (milliseconds).
 const BYTE_TIMEOUT: u64 = 500;
 
+/// Room for the start of a frame that is kept between two frames: all but logs fit.
+const ROOM: usize = 128;
+
 /// The counts of a decoder since its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Stats {
@@ -54,18 +57,16 @@ pub(super) trait Dialect {
 /// Collects bytes until a frame is whole.
 #[derive(Clone, Debug)]
 pub(super) struct Framer {
-    /// The frame that has started. Of `buffer[..len]`, only the first byte has bit 7 set.
-    buffer: Box<[u8]>,
-    len: usize,
+    /// The frame that has started. Only its first byte has bit 7 set.
+    started: Vec<u8>,
     last_byte: Millis,
     pub(super) stats: Stats,
 }
 
 impl Framer {
-    pub(super) fn new<D: Dialect>() -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            buffer: vec![0; D::MAX_FRAME].into_boxed_slice(),
-            len: 0,
+            started: Vec::new(),
             last_byte: Millis::default(),
             stats: Stats::default(),
         }
@@ -73,21 +74,22 @@ impl Framer {
 
     /// Forgets the frame that has started, because the next bytes come over a new link.
     pub(super) fn clear(&mut self) {
-        self.len = 0;
+        self.started.clear();
+        self.started.shrink_to(ROOM);
     }
 
     /// True while a frame has started and is not whole.
     pub(super) fn is_midway(&self) -> bool {
-        self.len > 0
+        !self.started.is_empty()
     }
 
     /// How many bytes the frame that has started still lacks, as far as its header tells; 0 where none has
     /// started.
     pub(super) fn missing(&self) -> usize {
-        match self.len {
-            0 => 0,
-            len @ 1..HEADER => HEADER - len,
-            len => announced(self.buffer[1], self.buffer[2]).saturating_sub(len),
+        match self.started[..] {
+            [] => 0,
+            [_, high, low, ..] => announced(high, low).saturating_sub(self.started.len()),
+            _ => HEADER - self.started.len(),
         }
     }
 
@@ -100,7 +102,7 @@ impl Framer {
         self.last_byte = now;
         let mut rest = bytes;
         while !rest.is_empty() {
-            let used = if self.len > 0 {
+            let used = if self.is_midway() {
                 self.go_on::<D>(rest, on_frame)
             } else {
                 self.begin::<D>(rest, on_frame)
@@ -111,8 +113,8 @@ impl Framer {
 
     fn expire<D: Dialect>(&mut self, now: Millis) {
         let late = now.since(self.last_byte) >= BYTE_TIMEOUT;
-        if self.len > 0 && late && !D::is_patient(self.buffer[0]) {
-            self.len = 0;
+        if late && self.started.first().is_some_and(|id| !D::is_patient(*id)) {
+            self.clear();
             self.stats.timeouts += 1;
         }
     }
@@ -140,33 +142,26 @@ impl Framer {
             self.stats.nothings += 1;
             return 1;
         }
-        self.buffer[0] = first;
-        self.len = 1;
+        self.started.push(first);
         1
     }
 
     /// Reads within a frame. Returns the number of bytes used, which is 0 if the next frame cuts this one.
     fn go_on<D: Dialect>(&mut self, bytes: &[u8], on_frame: &mut impl FnMut(&[u8])) -> usize {
-        let wanted = if self.len < HEADER {
-            HEADER
-        } else {
-            announced(self.buffer[1], self.buffer[2])
-        };
-        let offered = &bytes[..bytes.len().min(wanted - self.len)];
+        let missing = self.missing();
+        let offered = &bytes[..bytes.len().min(missing)];
         let taken = run_of_payload(offered);
-        self.buffer[self.len..self.len + taken].copy_from_slice(&offered[..taken]);
-        self.len += taken;
+        self.started.extend_from_slice(&offered[..taken]);
         if taken < offered.len() {
             // The next frame starts before this one ended.
             self.reject();
-        } else if self.len == HEADER {
-            let [id, high, low] = [self.buffer[0], self.buffer[1], self.buffer[2]];
+        } else if let [id, high, low] = self.started[..] {
             match total_length::<D>(id, high, low) {
                 Some(HEADER) => self.finish(on_frame),
                 Some(_) => {}
                 None => self.reject(),
             }
-        } else if self.len > HEADER && self.len == wanted {
+        } else if self.started.len() > HEADER && taken == missing {
             self.finish(on_frame);
         }
         taken
@@ -174,13 +169,13 @@ impl Framer {
 
     fn finish(&mut self, on_frame: &mut impl FnMut(&[u8])) {
         self.stats.frames += 1;
-        on_frame(&self.buffer[..self.len]);
-        self.len = 0;
+        on_frame(&self.started);
+        self.clear();
     }
 
     fn reject(&mut self) {
         self.stats.rejected_frames += 1;
-        self.len = 0;
+        self.clear();
     }
 }
 

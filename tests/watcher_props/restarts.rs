@@ -288,9 +288,9 @@ fn nor_is_what_was_said_falsely_after_seconds_away() {
         ("taken-back-while-the-clock-runs", 8524, 764),
         ("dead-chip-that-moved-and-an-illegal-move", 1990, 3628),
     ] {
-        let capture = recorded(name);
-        let wanted = told(&play_killed(&capture, &[], AWAY_MS)).1;
-        let got = told(&play_killed(&capture, &[Millis(at)], away)).1;
+        let fixture = recorded(name);
+        let wanted = told(fixture.whole()).1;
+        let got = told(&play_killed(&fixture.capture, &[Millis(at)], away)).1;
         assert!(got.iter().all(|said| wanted.contains(said)), "{name}: {got:?}");
     }
 }

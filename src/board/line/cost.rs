@@ -37,6 +37,52 @@ impl<'a> Glance<'a> {
     }
 }
 
+/// A span of time in which many lines pay for differences that last.
+pub(in crate::board) struct Span<'a> {
+    sensed: &'a Sensed,
+    from: Millis,
+    to: Millis,
+    /// The squares that changed so late that their differences cost something in this span.
+    paid: Bitboard,
+    /// What each of them costs from its change on: where the line has no piece, and where it has one.
+    prices: [[f32; 2]; 64],
+}
+
+impl<'a> Span<'a> {
+    /// From `from` to `to`, for lines from which no other squares than `differing` differ.
+    pub(in crate::board) fn new(sensed: &'a Sensed, differing: Bitboard, from: Millis, to: Millis) -> Self {
+        let mut span = Self {
+            sensed,
+            from,
+            to,
+            paid: Bitboard::EMPTY,
+            prices: [[0.0; 2]; 64],
+        };
+        span.paid = differing & sensed.changed_since(span.start());
+        for square in span.paid {
+            let since = sensed.since(square);
+            span.prices[usize::from(square)] =
+                [false, true].map(|expected| span.price(square, since, expected));
+        }
+        span
+    }
+
+    /// What differs since earlier costs nothing any more.
+    fn start(&self) -> Millis {
+        let (_, lasting) = lasting(self.sensed);
+        self.from - lasting
+    }
+
+    /// What it costs in this span that `square` has differed since `since`. `expected`: the line has a piece there.
+    fn price(&self, square: Square, since: Millis, expected: bool) -> f32 {
+        let (rate, lasting) = lasting(self.sensed);
+        let until = self.to.min(since + lasting);
+        let span = until.since(self.from.max(since));
+        let each = weight::difference(square, self.sensed.placement(), expected);
+        each * rate * span as f32 / 1000.0
+    }
+}
+
 impl Line {
     /// Squares of the trail that their piece has left without an update: the board reads more pieces of its
     /// kind than the line has. If it does not, another piece of its kind was displaced.
@@ -61,7 +107,7 @@ impl Line {
         let empty = self.differing & !sensed.placement().occupied();
         let left = empty & us.fold_wb(Rank::Seventh, Rank::Second);
         let pushed = |to: &Square| {
-            let mut moves = self.stand.moves().iter();
+            let mut moves = self.moves().iter();
             sensed.at(*to) == pawn
                 && moves.any(|mv| {
                     mv.is_promotion() && mv.to() == *to && mv.from().is_some_and(|from| left.contains(from))
@@ -83,32 +129,35 @@ impl Line {
         self.left_unseen(sensed) | self.promoting(sensed)
     }
 
-    /// Adds what lasting differences cost between `from` and `to`. `lately` has the squares that changed so
-    /// late that they may cost something after `from` ([`paid_for_after`]).
-    pub(in crate::board) fn age(&mut self, sensed: &Sensed, lately: Bitboard, from: Millis, to: Millis) {
+    /// Adds what lasting differences cost in a span of time.
+    pub(in crate::board) fn age(&mut self, span: &Span<'_>) {
+        let Span { sensed, to, .. } = *span;
         while let Some((_, at)) = self.pending.first()
             && to.since(*at) > GIVE_UP_MS
         {
             self.pending.remove(0);
             self.bill.pay(Item::EmptyPress, weight::EMPTY_PRESS);
         }
-        let (rate, lasting) = lasting(sensed);
-        let paying = if self.born + lasting > from {
-            self.differing
+        // The squares that may differ from this line since later than they changed.
+        let own = if self.born < span.start() {
+            Bitboard::EMPTY
         } else {
-            self.differing & lately
+            self.wrong_since.may_be_after(span.start())
         };
+        let paying = self.differing & (span.paid | own);
         if paying.is_empty() {
             return;
         }
         let expected = self.faults.shown_on(self.placement().occupied());
         for square in paying & !self.passing(sensed) {
-            let since = sensed.since(square).max(self.wrong_since.at(square));
-            let until = to.min(since + lasting);
-            let span = until.since(from.max(since));
-            if span > 0 {
-                let each = weight::difference(square, sensed.placement(), expected);
-                self.bill.pay(Item::Lasted, each * rate * span as f32 / 1000.0);
+            let since = self.wrong_since.at(square);
+            let nats = if own.contains(square) && since > sensed.since(square) {
+                span.price(square, since, expected.contains(square))
+            } else {
+                span.prices[usize::from(square)][usize::from(expected.contains(square))]
+            };
+            if nats > 0.0 {
+                self.bill.pay(Item::Lasted, nats);
             }
         }
     }
@@ -121,8 +170,13 @@ impl Line {
 
     /// [`Self::total`] at a moment that many lines share.
     pub(in crate::board) fn total_at(&self, glance: Glance<'_>) -> f32 {
+        self.total_if(self.differs(glance), glance.now)
+    }
+
+    /// What the line costs at `now` if its differences cost `differs`.
+    pub(in crate::board) fn total_if(&self, differs: f32, now: Millis) -> f32 {
         let mut total = self.bill.total();
-        self.open_items(glance, |_, nats| total += nats);
+        self.open_items(differs, now, |_, nats| total += nats);
         total
     }
 
@@ -130,7 +184,8 @@ impl Line {
     #[must_use]
     pub fn account(&self, sensed: &Sensed, now: Millis) -> Bill {
         let mut bill = self.bill;
-        self.open_items(Glance::new(sensed, now), |item, nats| bill.pay(item, nats));
+        let differs = self.differs(Glance::new(sensed, now));
+        self.open_items(differs, now, |item, nats| bill.pay(item, nats));
         bill
     }
 
@@ -157,11 +212,10 @@ impl Line {
         trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
     }
 
-    /// What the line costs at `now` because of what is still open. It costs nothing more once that is
-    /// settled.
-    fn open_items(&self, glance: Glance<'_>, mut pay: impl FnMut(Item, f32)) {
-        let now = glance.now;
-        pay(Item::Differs, self.differs(glance));
+    /// What the line costs at `now` because of what is still open, its differences among it. It costs nothing
+    /// more once that is settled.
+    fn open_items(&self, differs: f32, now: Millis, mut pay: impl FnMut(Item, f32)) {
+        pay(Item::Differs, differs);
         if let Some(last) = self.plies.last()
             && self.clock_runs
             && last.pressed.is_none()
@@ -186,10 +240,4 @@ fn lasting(sensed: &Sensed) -> (f32, u64) {
     } else {
         (weight::LASTING_RATE, weight::LASTING_MS)
     }
-}
-
-/// The squares that changed so late that their differences may cost something after `from` ([`Line::age`]).
-pub(in crate::board) fn paid_for_after(sensed: &Sensed, from: Millis) -> Bitboard {
-    let (_, lasting) = lasting(sensed);
-    sensed.changed_since(from - lasting)
 }

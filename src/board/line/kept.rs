@@ -1,6 +1,6 @@
 //! A line as a snapshot keeps it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
@@ -75,6 +75,7 @@ impl KeptLine {
         line.plies = tree.line_to(self.last)?;
         if let Some(ply) = line.plies.last() {
             line.stand = ply.stand.clone();
+            line.moves = OnceLock::new();
         }
         line.pending = self
             .pending

@@ -14,7 +14,12 @@ fn cost_of(code: u8, ms: u64) -> f32 {
     let (stand, mut sensed) = board();
     sensed.set(Millis(1000), Square::E2, Code(code));
     let mut line = Line::new(stand, &sensed, Millis(1000));
-    line.age(&sensed, Bitboard::FULL, Millis(1000), Millis(1000 + ms));
+    line.age(&Span::new(
+        &sensed,
+        Bitboard::FULL,
+        Millis(1000),
+        Millis(1000 + ms),
+    ));
     line.total(&sensed, Millis(1000 + ms))
 }
 

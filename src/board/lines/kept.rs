@@ -57,7 +57,8 @@ impl KeptLines {
             return Err(format!("{count} hypotheses: 1 to {MOST_LINES} are kept"));
         }
         let tree = self.plies.restore(base)?;
-        let lines = self.lines.iter().map(|kept| kept.restore(base, &tree, sensed));
+        let restored = |kept: &KeptLine| kept.restore(base, &tree, sensed).map(Box::new);
+        let lines = self.lines.iter().map(restored);
         let mut lines = Lines {
             lines: lines.collect::<Result<_, _>>()?,
             aged: self.aged,

@@ -8,9 +8,9 @@ use std::{
     vec,
 };
 
-use shakmaty::Square;
+use shakmaty::{Move, Square};
 
-use super::{Ply, PlyKind};
+use super::Ply;
 
 /// The half-moves of a line, the first one first.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +31,10 @@ struct Node {
     way: u64,
 }
 
-/// The hash of the half-moves of `way` and then `kind`.
-fn way_on(way: u64, kind: &PlyKind) -> u64 {
+/// The hash of the half-moves of `way` and then one more: `mv`, or an illegal act.
+fn way_on(way: u64, mv: Option<Move>) -> u64 {
     let square = |square: Square| u64::from(square.to_u32());
-    let step = match kind.legal() {
+    let step = match mv {
         Some(mv) => {
             let promotion = mv.promotion().map_or(0, |role| role as u64);
             mv.from().map_or(64, square) << 9 | square(mv.to()) << 3 | promotion
@@ -108,7 +108,7 @@ impl Plies {
     /// Adds a half-move.
     pub(in crate::board) fn push(&mut self, ply: Ply) {
         let before = self.tip.take();
-        self.way = way_on(self.way, &ply.kind);
+        self.way = way_on(self.way, ply.kind.legal());
         let way = self.way;
         self.tip = Some(Arc::new(Node { ply, before, way }));
         self.len += 1;
@@ -122,9 +122,19 @@ impl Plies {
         self.way = self.tip.as_ref().map_or(0, |tip| tip.way);
     }
 
-    /// False when these certainly are not the half-moves of `other`, followed by `kind` if that is some.
-    pub(in crate::board) fn may_be(&self, other: &Self, kind: Option<&PlyKind>) -> bool {
-        self.way == kind.map_or(other.way, |kind| way_on(other.way, kind))
+    /// False when these certainly are not the half-moves of `other`.
+    pub(in crate::board) fn may_be(&self, other: &Self) -> bool {
+        self.way == other.way
+    }
+
+    /// The hash of these half-moves, followed by `mv`.
+    pub(in crate::board) fn way_on(&self, mv: Move) -> u64 {
+        way_on(self.way, Some(mv))
+    }
+
+    /// False when `way` certainly is not the hash of these half-moves.
+    pub(in crate::board) fn goes(&self, way: u64) -> bool {
+        self.way == way
     }
 
     /// How many half-moves from the first on are `alike` in both.
@@ -240,7 +250,10 @@ mod tests {
     use shakmaty::{Move, Role};
 
     use super::*;
-    use crate::{board::stand::Stand, time::Millis};
+    use crate::{
+        board::{ply::PlyKind, stand::Stand},
+        time::Millis,
+    };
 
     fn ply(from: Square, to: Square) -> Ply {
         let mv = Move::Normal {
@@ -286,7 +299,7 @@ mod tests {
         assert_eq!(first.len(), 2);
         assert!(second.begin_alike(&first, 2, same));
         second.pop();
-        assert!(second.may_be(&first, None));
+        assert!(second.may_be(&first));
     }
 
     #[test]
@@ -296,9 +309,9 @@ mod tests {
         assert_eq!(first.alike(&first.clone(), |_, _| false), 3);
         assert_eq!(first.alike(&plies(&[E4, E5]), same), 2);
         assert!(!first.begin_alike(&plies(&[E4, E5]), 3, same));
-        assert!(!first.may_be(&second, None));
-        let kind = ply(D4.0, D4.1).kind;
-        assert!(first.may_be(&plies(&[E4, E5]), Some(&kind)));
+        assert!(!first.may_be(&second));
+        let d4 = ply(D4.0, D4.1).kind.legal();
+        assert!(d4.is_some_and(|d4| first.goes(plies(&[E4, E5]).way_on(d4))));
     }
 
     #[test]
@@ -309,7 +322,7 @@ mod tests {
         pruning.prune(&mut first, 2);
         pruning.prune(&mut second, 2);
         assert_eq!((first.len(), second.len()), (1, 1));
-        assert!(first.may_be(&plies(&[D4]), None));
+        assert!(first.may_be(&plies(&[D4])));
         assert_eq!(first.alike(&second, |_, _| false), 1, "both share the half-move");
         pruning.prune(&mut first, 5);
         assert!(first.is_empty());

@@ -45,16 +45,18 @@ impl Core {
             return false;
         }
         let done: Vec<_> = self.take_said().collect();
-        unsaid.retain(|event| !is_of_record(&event.body));
+        unsaid.retain(|event| !event.is_of_record());
         if !was_seen {
-            unsaid.iter_mut().for_each(|event| shift(&mut event.body, order));
+            let others = unsaid.iter_mut().filter_map(Unsaid::other);
+            others.for_each(|body| shift(body, order));
         }
         self.tell_from(now, said.len());
         unsaid.splice(..0, self.take_said());
         // Of what was said already the arbiter's own game has told the same.
         unsaid.extend(done.into_iter().filter_map(|mut event| {
-            let is_new = case_of(&mut event.body).is_none_or(|case| is_unsaid(case));
-            (is_new && !is_of_record(&event.body)).then_some(event)
+            let case = event.other().and_then(case_of);
+            let is_new = case.is_none_or(|case| is_unsaid(case));
+            (is_new && !event.is_of_record()).then_some(event)
         }));
         true
     }
@@ -85,10 +87,6 @@ impl Game {
         };
         self.correct_record(ctx, &order).is_ok() && in_common(&self.record, said) == said.len()
     }
-}
-
-fn is_of_record(body: &Body) -> bool {
-    matches!(body, Body::Move(_) | Body::MovesRetracted { .. })
 }
 
 /// Gives an irregularity the new number of its half-move.

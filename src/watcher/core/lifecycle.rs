@@ -405,7 +405,7 @@ impl Core {
             game.plies() > 0 && is_proper_array(&named)
         };
         if !array
-            || !over && game.lines.all().iter().any(|line| line.placement().agrees(seen))
+            || !over && game.lines.all().any(|line| line.placement().agrees(seen))
             || !over && game.is_to_be_put_right(seen)
             || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
         {

@@ -256,8 +256,8 @@ impl Core {
             return false;
         };
         let table = Table::of(&self.settings);
-        for unsaid in &mut meanwhile.unsaid {
-            table.name(&mut unsaid.body);
+        for body in meanwhile.unsaid.iter_mut().filter_map(Unsaid::other) {
+            table.name(body);
         }
         if let Phase::Game(game) = &mut meanwhile.phase {
             game.table = table;
@@ -341,12 +341,12 @@ impl Core {
     /// Emits an event that the copy kept, under a new id, and returns that id. `names` has the new ids of
     /// earlier events.
     fn say_now(&mut self, now: Millis, unsaid: Unsaid, names: &BTreeMap<String, String>) -> String {
-        let mut body = unsaid.body;
+        let (game, at) = (unsaid.game, unsaid.at + self.out.before);
+        let mut body = unsaid.into_body();
         if let Some(case) = case_of(&mut body) {
             rename(case, names);
         }
-        let at = unsaid.at + self.out.before;
-        self.out.emit(&self.settings, unsaid.game, now, Some(at), body)
+        self.out.emit(&self.settings, game, now, Some(at), body)
     }
 }
 

@@ -114,14 +114,14 @@ impl Past {
         self.made.last().map_or(&self.start, |made| &made.stand)
     }
 
-    /// The half-move of an event; none if its FEN is no position.
+    /// The half-move of an event; none if its FEN is no position, or its names are none of a half-move.
     fn made_of(&self, told: &MoveMade) -> Option<Made> {
         let before = self.stand();
         let after = Arc::new(stand_of_fen(&told.fen, self.mode)?);
-        let legal =
-            before.moves().iter().copied().find(|mv: &Move| {
-                !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci
-            });
+        let legal = before
+            .moves()
+            .into_iter()
+            .find(|mv: &Move| !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci);
         let kind = legal.map_or_else(
             || {
                 let square = |range| {
@@ -136,8 +136,8 @@ impl Past {
         );
         Some(Made {
             kind,
-            uci: told.uci.clone(),
-            san: told.san.clone(),
+            uci: told.uci.parse().ok()?,
+            san: told.san.as_deref().map(str::parse).transpose().ok()?,
             stand: after,
             completed_by: told.completed_by,
             clock: told.clock,
@@ -153,8 +153,8 @@ impl Past {
             game: Some(self.number),
             start_fen: Some(self.start.fen()),
             chess960: self.mode == CastlingMode::Chess960,
-            moves: self.made.iter().map(|made| made.uci.clone()).collect(),
-            san: self.made.iter().map(|made| made.san.clone()).collect(),
+            moves: self.made.iter().map(|made| made.uci.to_string()).collect(),
+            san: self.made.iter().map(Made::san_text).collect(),
             fen: Some(self.stand().fen()),
             to_move: Some(self.stand().turn().into()),
             result: Some(self.result.unwrap_or(GameResult::Open)),

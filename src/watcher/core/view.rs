@@ -11,6 +11,7 @@ use crate::{
     watcher::{
         arrays::array_named,
         explain::Account,
+        game::Made,
         outbox::wall_clock,
         state::{BoardInfo, GameView, Model, PositionView, Status},
     },
@@ -88,8 +89,8 @@ impl Core {
             game: Some(game.number),
             start_fen: Some(game.start.fen()),
             chess960: game.mode == CastlingMode::Chess960,
-            moves: game.record.iter().map(|made| made.uci.clone()).collect(),
-            san: game.record.iter().map(|made| made.san.clone()).collect(),
+            moves: game.record.iter().map(|made| made.uci.to_string()).collect(),
+            san: game.record.iter().map(Made::san_text).collect(),
             fen: Some(game.stand().fen()),
             to_move: Some(game.to_move().into()),
             result: Some(game.result.unwrap_or(GameResult::Open)),
@@ -103,8 +104,8 @@ impl Core {
             return None;
         };
         let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
-            san: made.san.clone(),
-            uci: made.uci.clone(),
+            san: made.san_text(),
+            uci: made.uci.to_string(),
             fen: made.stand.fen(),
             clock_ms: made.clock.map(|clock| match game.mover(i + 1) {
                 Color::White => clock.white_ms,

@@ -56,9 +56,9 @@ impl Game {
         out: &Outbox,
     ) -> Account {
         let lines = self.lines.all();
-        let totals: Vec<f32> = lines.iter().map(|line| line.total(sensed, now)).collect();
+        let totals: Vec<f32> = lines.clone().map(|line| line.total(sensed, now)).collect();
         let odds = weight::posterior(&totals);
-        let mut told: Vec<_> = lines.iter().zip(odds).collect();
+        let mut told: Vec<_> = lines.clone().zip(odds).collect();
         told.sort_by(|a, b| b.1.total_cmp(&a.1));
         let most = if out.whole_accounts { lines.len() } else { TOLD };
         let hypotheses = told.iter().take(most);
@@ -87,7 +87,8 @@ impl Game {
                 PlyKind::Illegal(_) | PlyKind::Suspect(_) => " illegal",
             };
             let pressed = if ply.pressed.is_some() { "" } else { "~" };
-            let name = san.unwrap_or_else(|| uci.clone());
+            let uci = uci.to_string();
+            let name = san.map_or_else(|| uci.clone(), |san| san.to_string());
             acts.push(Acted {
                 uci,
                 illegal: ply.kind.legal().is_none(),

@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move};
+use shakmaty::{Bitboard, Color, Move, uci::UciMove};
 
 use super::{
     Game, Press,
     advice::{Finding, Scene},
     judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
-    names,
 };
 use crate::{
     board::{
@@ -86,7 +85,7 @@ impl Game {
                 let kind = IrregularityKind::CastlingIncomplete;
                 let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act = Some(names(&stand, &PlyKind::Legal(castling), self.mode).0);
+                finding.act = Some(UciMove::from_move(castling, self.mode).to_string());
                 finding.target = Some(stand);
                 self.press = None;
                 self.accuse(ctx, finding, None);
@@ -106,7 +105,7 @@ impl Game {
         let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
-        let uci = names(&before, &PlyKind::Legal(meant), self.mode).0;
+        let uci = UciMove::from_move(meant, self.mode).to_string();
         finding.act = Some(if finding.kind == IrregularityKind::PromotionNotReplaced {
             uci[..4].to_string()
         } else {

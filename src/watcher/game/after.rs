@@ -107,7 +107,7 @@ impl Game {
     fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
         let open = self.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
-            let best = self.lines.all().iter().find(|l| {
+            let best = self.lines.all().find(|l| {
                 l.plies
                     .last()
                     .is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
@@ -217,7 +217,6 @@ impl Game {
         };
         self.lines
             .all()
-            .iter()
             .any(|line| self.is_shown(line.placement(), seen) && keeps(line))
     }
 

@@ -123,7 +123,7 @@ impl Game {
         let i = self.find_open(id)?;
         let open = self.open[i].clone();
         if open.ply == self.plies() + 1 && open.act.is_some() {
-            let line = self.lines.all().iter().find(|line| {
+            let line = self.lines.all().find(|line| {
                 line.plies
                     .first()
                     .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))

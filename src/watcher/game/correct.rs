@@ -81,7 +81,7 @@ impl RecordChange<'_> {
                 None => {
                     return Err(no_move(
                         made.len() + 1,
-                        &old.uci,
+                        &old.uci.to_string(),
                         &stand,
                         "it does not follow any more; change it, too, or send `drop_rest`: true",
                     ));
@@ -188,8 +188,8 @@ pub(in crate::watcher) fn in_common(one: &[Made], other: &[Made]) -> usize {
 pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
     Body::Move(MoveMade {
         ply: ply as u32,
-        uci: made.uci.clone(),
-        san: made.san.clone(),
+        uci: made.uci.to_string(),
+        san: made.san_text(),
         fen: made.stand.fen(),
         completed_by: made.completed_by,
         clock: made.clock,

@@ -19,14 +19,15 @@ impl Game {
     pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
         let stand = self.stand().clone();
         let Some(chess) = stand.chess() else { return };
-        if stand.is_mate_or_stalemate() {
+        let moves = stand.moves().len();
+        if moves == 0 {
             if chess.is_check() {
                 let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
                 self.end(ctx, result, "checkmate");
             } else {
                 self.end(ctx, GameResult::Draw, "stalemate");
             }
-        } else if is_dead_quick_with(chess, stand.moves().len()) {
+        } else if is_dead_quick_with(chess, moves) {
             self.end(ctx, GameResult::Draw, "dead_position");
         } else if chess.halfmoves() >= 150 && draws(ctx, IrregularityKind::SeventyFive, false) {
             self.end(ctx, GameResult::Draw, "seventy_five_moves");

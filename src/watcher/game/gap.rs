@@ -205,7 +205,7 @@ impl Game {
         let turn = ctx.clock.running();
         let mut found = Vec::new();
         let mut cut = false;
-        for root in self.lines.all().iter().take(4) {
+        for root in self.lines.all().take(4) {
             let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
             cut |= bridges.cut;
             found.extend(bridges.found.into_iter().map(|path| recovered(root, path, ctx)));

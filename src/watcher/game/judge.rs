@@ -239,7 +239,7 @@ impl Game {
     fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
         let awaited = self.lines.best().awaits();
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
-        let mut lines = self.lines.all().iter();
+        let mut lines = self.lines.all();
         lines.any(|line| {
             let faults = line.faults();
             // The piece may also be one of a half-move that the record has otherwise.
@@ -368,7 +368,7 @@ impl Game {
     /// True when a hypothesis for which `holds` is true costs little more than the best one.
     fn nearly_as_likely(&self, ctx: &Ctx<'_>, holds: impl Fn(&Line) -> bool) -> bool {
         let limit = self.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
-        let mut lines = self.lines.all().iter();
+        let mut lines = self.lines.all();
         lines.any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
     }
 

@@ -16,6 +16,7 @@ pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
 pub(in crate::watcher) mod glimpse;
 mod judge;
+mod made;
 mod overruled;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod settle;
@@ -26,9 +27,10 @@ mod unread;
 use std::{collections::VecDeque, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{CastlingMode, Color, Move, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Move};
 
 use self::finish::is_shown;
+pub(super) use self::made::{Made, names};
 use crate::{
     board::{IllegalAct, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
@@ -39,22 +41,6 @@ use crate::{
 
 /// For so many more half-moves room is made at once.
 const MORE_HALF_MOVES: usize = 16;
-
-/// A half-move of the record.
-#[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) kind: PlyKind,
-    pub(super) uci: String,
-    pub(super) san: Option<String>,
-    pub(super) stand: Arc<Stand>,
-    pub(super) completed_by: CompletedBy,
-    pub(super) clock: Option<ClockState>,
-    pub(super) at: Millis,
-    /// An arbiter accepted a position after this half-move other than the one it leads to.
-    pub(super) accepted: bool,
-    /// The board read the piece where it went.
-    pub(super) landed: bool,
-}
 
 /// An irregularity that was reported. `ended` tells whether it is still open.
 #[derive(Clone, Debug)]
@@ -308,8 +294,8 @@ impl Game {
         };
         let body = Body::Move(MoveMade {
             ply: self.plies() as u32 + 1,
-            uci: made.uci.clone(),
-            san: made.san.clone(),
+            uci: made.uci.to_string(),
+            san: made.san_text(),
             fen: made.stand.fen(),
             completed_by,
             clock,
@@ -479,19 +465,5 @@ impl Game {
                 note,
             },
         );
-    }
-}
-
-/// UCI and SAN of a half-move; an illegal act has no SAN.
-pub(super) fn names(before: &Stand, kind: &PlyKind, mode: CastlingMode) -> (String, Option<String>) {
-    match kind {
-        PlyKind::Illegal(act) | PlyKind::Suspect(act) => {
-            // An act that no single move describes is named by the null move.
-            (act.uci().unwrap_or_else(|| "0000".into()), None)
-        }
-        PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
-            let uci = UciMove::from_move(*mv, mode).to_string();
-            (uci, Some(before.san(*mv).to_string()))
-        }
     }
 }

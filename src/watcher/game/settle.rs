@@ -1,7 +1,5 @@
 //! When a half-move is sure enough to be reported, and when a report must be taken back.
 
-use std::sync::Arc;
-
 use shakmaty::{Bitboard, Color};
 
 use super::{Game, Open, judge::judged_after};
@@ -91,12 +89,6 @@ impl Game {
         if closed > 0 {
             self.note_landings(closed);
             self.lines.advance(closed);
-            // No line goes on from these any more.
-            for made in &mut self.record[self.base.saturating_sub(1)..self.base + closed - 1] {
-                if let Some(stand) = Arc::get_mut(&mut made.stand) {
-                    stand.forget_moves();
-                }
-            }
             self.base += closed;
         }
     }
@@ -192,7 +184,7 @@ impl Game {
         if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() {
             return None;
         }
-        if ply.stand.is_mate_or_stalemate() {
+        if best.moves().is_empty() {
             return ctx
                 .passed(ply.at, AFTER_MATE_MS)
                 .then_some(CompletedBy::Stillness);
@@ -358,7 +350,7 @@ impl Game {
         let left = *self.left_since.get_or_insert(ctx.now);
         let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
-        let kept = self.lines.all().iter().find(|line| keeps(line));
+        let kept = self.lines.all().find(|line| keeps(line));
         let clear =
             long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
         if !clear {

@@ -291,7 +291,7 @@ impl Game {
         };
         let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
         finding.squares = squares;
-        finding.act = (kind == IrregularityKind::TwoHands).then(|| self.record[n - 1].uci.clone());
+        finding.act = (kind == IrregularityKind::TwoHands).then(|| self.record[n - 1].uci.to_string());
         self.accuse(ctx, finding, None);
     }
 }

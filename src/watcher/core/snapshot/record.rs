@@ -70,7 +70,7 @@ impl SavedPly {
             PlyKind::Illegal(act) | PlyKind::Suspect(act) => (How::Illegal, Some((**act).clone())),
         };
         Self {
-            uci: made.uci.clone(),
+            uci: made.uci.to_string(),
             how,
             completed_by: made.completed_by,
             clock: made.clock,
@@ -103,7 +103,7 @@ impl SavedPly {
             }
         };
         let (uci, san) = names(before, &kind, mode);
-        if uci != self.uci {
+        if uci.to_string() != self.uci {
             return Err(format!("{:?} is not what was done: {uci}", self.uci));
         }
         let stand = match &self.accepted {
@@ -147,7 +147,7 @@ impl SavedOpen {
         let (ply, mode) = (usize::from(self.ply), game.mode);
         let before = game.stand_at(ply.saturating_sub(1).min(game.plies()));
         // A ruling completes no half-move that became impossible because the record was corrected.
-        let move_of = |text: &str| before.moves().iter().copied().find(|mv| uci(*mv, mode) == text);
+        let move_of = |text: &str| before.moves().into_iter().find(|mv| uci(*mv, mode) == text);
         let ruled = self.ruled.as_deref().and_then(move_of);
         if ruled.is_some() && ply == 0 {
             return Err("a half-move is to complete what was before the first".to_owned());
