@@ -37,8 +37,9 @@ use rumqttc::{
 };
 use serde_json::Value;
 
-/// The aims: a quarter of a core, 100 MB.
+/// The aims: a quarter of a core, half a core for a hall of more than a hundred boards; 100 MB.
 const CPU_AIM: f64 = 0.25;
+const HALL_CPU_AIM: f64 = 0.5;
 const MEMORY_AIM: f64 = 100.0;
 /// Handshakes and first moves are not counted.
 const WARM_UP: Duration = Duration::from_secs(15);
@@ -97,11 +98,12 @@ async fn measure() {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let share = (cpu_seconds(daemon.id()) - cpu) / start.elapsed().as_secs_f64();
     let (resident, peak) = (memory_mb(daemon.id(), "VmRSS"), memory_mb(daemon.id(), "VmHWM"));
+    let aim = if boards <= 100 { CPU_AIM } else { HALL_CPU_AIM };
     println!("{boards} boards for {seconds} s after {WARM_UP:?}");
     println!(
         "  share of one core   {:6.1} %   (aim: {:.0} %)",
         100.0 * share,
-        100.0 * CPU_AIM
+        100.0 * aim
     );
     println!("  resident memory     {resident:6.1} MB, at most {peak:.1} MB   (aim: {MEMORY_AIM} MB)");
 
@@ -124,7 +126,7 @@ async fn measure() {
         &format!("a bare publish of {size} bytes"),
         bare(&client, &got, size).await,
     );
-    assert!(share < CPU_AIM && peak < MEMORY_AIM, "an aim is missed");
+    assert!(share < aim && peak < MEMORY_AIM, "an aim is missed");
 }
 
 /// For each move that a press completed: all the time, that until the decision, that after it (ms).
