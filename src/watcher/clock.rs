@@ -47,10 +47,15 @@ pub(super) struct Clock {
     pub(super) attached: Option<bool>,
     white: Option<ClockSide>,
     fixed: bool,
+    /// White's side follows from when half-moves were made and the clock was started, and nobody heard both. No press has
+    /// borne it out.
+    guessed: bool,
     /// Since when the clock has been stopped, while it is.
     pub(super) stopped_at: Option<Millis>,
     /// When it was last started.
     pub(super) started_at: Millis,
+    /// It ran already when its first frame came, so that nobody heard when it was started.
+    found_running: bool,
     /// What the presses in a row that did not fit add up to.
     misfits: u32,
     /// The increment that the last press of each side gave, in milliseconds: left, right.
@@ -146,8 +151,9 @@ impl Clock {
         {
             *after = reading.time(presses.last).seconds;
         }
-        if self.watch.reading().is_none() && !reading.running {
-            self.stopped_at = Some(now);
+        if self.watch.reading().is_none() {
+            self.found_running = reading.running;
+            self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
         }
         self.watch.heard(now, reading);
     }
@@ -230,6 +236,20 @@ impl Clock {
         Some(presses.are_past(self.reading()?))
     }
 
+    /// True if nobody heard when the clock was started.
+    pub(super) fn was_found_running(&self) -> bool {
+        self.found_running
+    }
+
+    /// True if nobody has pressed yet, although nobody heard when the clock was started: whole minutes stand on the side that
+    /// does not run, or those and the first `increment` (seconds).
+    pub(super) fn is_first_time(&self, increment: u32) -> bool {
+        let stands = self.reading().zip(self.counting());
+        let stands = stands.map(|(reading, counting)| reading.time(counting.other()).seconds);
+        let is_whole = |seconds: u32| [0, increment].iter().any(|more| seconds % 60 == more % 60);
+        self.found_running && stands.is_some_and(is_whole)
+    }
+
     /// White's side, found or configured.
     pub(super) fn white_side(&self) -> Option<ClockSide> {
         self.white
@@ -240,7 +260,19 @@ impl Clock {
         if !self.fixed {
             self.white = Some(white);
             self.misfits = 0;
+            self.guessed = false;
         }
+    }
+
+    /// Sets White's side, unless it is configured. A press has to bear it out.
+    pub(super) fn guess(&mut self, white: ClockSide) {
+        self.found(white);
+        self.guessed = !self.fixed;
+    }
+
+    /// True while White's side may be the other one.
+    pub(super) fn is_guessed(&self) -> bool {
+        self.guessed
     }
 
     /// Notes how well a press fits the player who moved, and exchanges the sides of the clock after three
@@ -252,10 +284,12 @@ impl Clock {
             Fit::Doubtful => self.misfits + 1,
             Fit::Bad => self.misfits + EXCHANGED / 3,
         };
+        self.guessed &= fit != Fit::Good;
         if self.misfits < EXCHANGED || self.fixed {
             return false;
         }
         self.misfits = 0;
+        self.guessed = false;
         self.white = self.white.map(ClockSide::other);
         true
     }

@@ -20,7 +20,7 @@ use crate::{
     event::Event,
     families::Protocol,
     time::Millis,
-    watcher::{Account, Settings, Snapshot, Watcher},
+    watcher::{Account, Heard, Settings, Snapshot, Watcher},
 };
 
 /// What becomes of the board's event log on its way to the host.
@@ -61,6 +61,9 @@ const LOOK_MS: u64 = 3371;
 /// A watcher with more events than this in one game never stops.
 const MOST_EVENTS: usize = 5000;
 
+/// A daemon writes down updates of squares so many milliseconds after the first.
+const UPDATES_MS: u64 = 50;
+
 /// One byte at 9600 baud, 8N1, in microseconds.
 const BYTE_US: u64 = 1042;
 /// A byte at 38400 baud, in microseconds.
@@ -90,6 +93,39 @@ impl Wire {
     }
 }
 
+/// What a daemon writes down of its watcher.
+#[derive(Debug, Default)]
+struct Journal {
+    kept: Option<Snapshot>,
+    /// When it writes down what it heard.
+    due: Option<Millis>,
+}
+
+impl Journal {
+    fn keep(&mut self, watcher: &Watcher) {
+        self.kept = Some(watcher.snapshot());
+        self.due = None;
+    }
+
+    /// Writes down a press at once, and updates of squares soon, for the board does not tell them again.
+    fn keep_heard(&mut self, now: Millis, watcher: &mut Watcher) {
+        let heard = watcher.take_heard().map(|heard| match heard {
+            Heard::Press => now,
+            Heard::Update => now + UPDATES_MS,
+        });
+        self.due = self.due.into_iter().chain(heard).min();
+        if self.due.is_some_and(|due| due <= now) {
+            self.keep(watcher);
+        }
+    }
+
+    /// What a daemon that is started anew finds.
+    fn read(&mut self) -> Option<Snapshot> {
+        self.due = None;
+        self.kept.as_ref().map(through_a_file)
+    }
+}
+
 /// A watcher and its board, in virtual time.
 #[derive(Debug)]
 pub struct Rehearsal {
@@ -104,8 +140,8 @@ pub struct Rehearsal {
     started: u64,
     log: LogFate,
     rng: Rng,
-    /// The snapshot that the watcher kept with its last event, if it keeps any ([`Self::with_journal`]).
-    kept: Option<Option<Snapshot>>,
+    /// What the daemon's journal has, if it keeps one ([`Self::with_journal`]).
+    journal: Option<Journal>,
     /// When the rehearsal next looks at what the watcher weighs, if it looks at all.
     looks: Option<Millis>,
     /// When the host has heard the whole game.
@@ -136,7 +172,7 @@ impl Rehearsal {
             started: 0,
             log: LogFate::Told,
             rng: Rng::with_seed(0),
-            kept: None,
+            journal: None,
             looks: None,
             over: None,
             told: Rehearsed::default(),
@@ -167,11 +203,11 @@ impl Rehearsal {
         self
     }
 
-    /// This rehearsal with a daemon that keeps a snapshot with each event, and goes on from it when it was
-    /// killed.
+    /// This rehearsal with a daemon that keeps a snapshot with each event and of what it heard, and goes on from it
+    /// when it was killed.
     #[must_use]
     pub fn with_journal(mut self) -> Self {
-        self.kept = Some(None);
+        self.journal = Some(Journal::default());
         self
     }
 
@@ -207,6 +243,7 @@ impl Rehearsal {
                 self.wire.next(),
                 self.next_of_watcher(),
                 self.player.poll_timeout(),
+                self.journal.as_ref().and_then(|journal| journal.due),
             ];
             match due.into_iter().flatten().min().filter(|due| *due <= end(self)) {
                 Some(due) => self.step(self.now.max(due)),
@@ -219,11 +256,12 @@ impl Rehearsal {
     /// nothing else.
     pub fn restart(&mut self, back: Millis) {
         self.watcher = None;
+        let kept = self.journal.as_mut().and_then(Journal::read);
         self.wire.queue.clear();
         self.player.handle_hang_up(self.now);
         self.run_until(back);
         self.started = self.now.0;
-        self.start(self.kept.clone().flatten().map(|kept| through_a_file(&kept)));
+        self.start(kept);
     }
 
     /// Ends the rehearsal and returns what came of it.
@@ -307,11 +345,14 @@ impl Rehearsal {
             if self.looks.is_some() {
                 self.told.accounts.extend(watcher.account_of(event.seq));
             }
-            if let Some(kept) = &mut self.kept {
-                *kept = Some(watcher.snapshot());
+            if let Some(journal) = &mut self.journal {
+                journal.keep(watcher);
             }
             event.t += self.started as f64 / 1000.0;
             self.told.events.push(event);
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.keep_heard(self.now, watcher);
         }
         assert!(
             self.told.events.len() < MOST_EVENTS,

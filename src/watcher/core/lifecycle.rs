@@ -44,10 +44,11 @@ impl Core {
         if self.raw.is_none() {
             return;
         }
+        let stands_since = setup.stands_since(&self.sensed, now);
         if still >= ARRAY_MS {
             setup.note(&self.sensed, now, &self.clock);
-            if still < WRONG_ARRAY_MS {
-                self.look_at(self.sensed.last_change() + WRONG_ARRAY_MS);
+            if now < stands_since + WRONG_ARRAY_MS {
+                self.look_at(stands_since + WRONG_ARRAY_MS);
             }
         } else {
             self.look_at(self.sensed.last_change() + ARRAY_MS);
@@ -215,12 +216,21 @@ impl Core {
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
+        let increment = self.settings.periods.first().map_or(0, |period| period.increment);
         if let Some(counting) = self.clock.counting() {
             let plies = &game.lines.best().plies;
             let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
-            let moved_before = !before.count().is_multiple_of(2);
+            let odd = !before.count().is_multiple_of(2);
+            // They need not have been completed by a press.
+            let unheard = odd && presses.is_empty() && self.clock.was_found_running();
+            let moved_before = odd && !(unheard && self.clock.is_first_time(increment));
             let whites = presses.len().is_multiple_of(2) != moved_before;
-            self.clock.found(if whites { counting } else { counting.other() });
+            let side = if whites { counting } else { counting.other() };
+            if unheard {
+                self.clock.guess(side);
+            } else {
+                self.clock.found(side);
+            }
         }
         self.press_again(&presses);
         let sideways = self.orientation.is_sideways();

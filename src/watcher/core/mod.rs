@@ -71,6 +71,10 @@ pub(super) struct Core {
     pub(super) sensed: Sensed,
     pub(super) link: Option<String>,
     pub(super) connected: bool,
+    /// The watcher goes on from a snapshot, and no link was up since.
+    pub(super) succeeds: bool,
+    /// The next dump may come before the greeting, in which the board identifies itself.
+    before_greeting: bool,
     pub(super) identity: Identity,
     pub(super) hardware: Hardware,
     pub(super) gap: bool,
@@ -119,6 +123,8 @@ impl Core {
             sensed: Sensed::default(),
             link: None,
             connected: false,
+            succeeds: false,
+            before_greeting: false,
             identity: Identity::default(),
             hardware: Hardware::default(),
             gap: false,
@@ -145,6 +151,16 @@ impl Core {
     pub(super) fn link_up(&mut self, port: &str) {
         self.link = Some(port.to_string());
         self.out.changed.info = true;
+    }
+
+    /// True, once, if a game goes on that another daemon watched until now. Its board may report changes all the time.
+    pub(super) fn take_succession(&mut self) -> bool {
+        std::mem::take(&mut self.succeeds) && matches!(&self.phase, Phase::Game(game) if game.is_watched())
+    }
+
+    /// The board was asked for a dump before it was greeted.
+    pub(super) fn expect_before_greeting(&mut self) {
+        self.before_greeting = true;
     }
 
     pub(super) fn link_down(&mut self, now: Millis, reason: &str) {

@@ -55,6 +55,7 @@ impl Core {
     /// itself, if it ever does.
     fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
         self.identified(identity);
+        let shows = shows && !self.is_before_greeting();
         if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
@@ -66,6 +67,11 @@ impl Core {
             };
             self.emit(now, body);
         }
+    }
+
+    /// True, once, for a dump that came before the board identified itself, because the greeting could wait.
+    fn is_before_greeting(&mut self) -> bool {
+        std::mem::take(&mut self.before_greeting) && self.identity.serial().is_none()
     }
 
     /// Takes what the board has told of itself.
@@ -148,6 +154,7 @@ impl Core {
             game.gap = missed;
             game.read_since = now;
             if missed {
+                game.missed_until = Some(now);
                 game.press = None;
                 game.later_presses.clear();
             } else {

@@ -40,6 +40,9 @@ pub struct Snapshot {
     orientation: Orientation,
     /// True when the left side of the clock is White's.
     white_left: Option<bool>,
+    /// True while no press has borne that out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    side_guessed: bool,
     game: Option<SavedGame>,
     /// When it was taken, and the hypotheses of that time.
     at: When,
@@ -72,6 +75,8 @@ struct Read {
     orientation: Orientation,
     #[serde(default)]
     white_left: Option<bool>,
+    #[serde(default)]
+    side_guessed: bool,
     #[serde(default)]
     game: Option<SavedGame>,
     #[serde(default)]
@@ -127,6 +132,7 @@ impl TryFrom<Read> for Snapshot {
             games: read.games,
             orientation: read.orientation,
             white_left: read.white_left,
+            side_guessed: read.side_guessed,
             game: read.game,
             at: read.at,
             weighed: None,
@@ -214,6 +220,7 @@ impl Core {
             games: self.games.into(),
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
+            side_guessed: self.clock.is_guessed(),
             at: When(self.now),
             weighed: Weighed::of(self),
             game: game.map(|game| SavedGame::of(game)),
@@ -223,14 +230,19 @@ impl Core {
 
     /// Goes on from `snapshot`. The watcher finds what was played since when it reads the board.
     pub(super) fn resume(&mut self, snapshot: &Snapshot) {
+        self.succeeds = true;
         self.out.seq = snapshot.seq;
         self.games = snapshot.games.into();
         if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
             self.orientation = snapshot.orientation;
         }
         if let Some(left) = snapshot.white_left {
-            self.clock
-                .found(if left { ClockSide::Left } else { ClockSide::Right });
+            let side = if left { ClockSide::Left } else { ClockSide::Right };
+            if snapshot.side_guessed {
+                self.clock.guess(side);
+            } else {
+                self.clock.found(side);
+            }
         }
         self.now = Millis(snapshot.taken_at());
         let Some(saved) = &snapshot.game else { return };

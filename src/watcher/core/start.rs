@@ -22,6 +22,8 @@ pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 /// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
 pub(in crate::watcher) struct Setup {
+    /// When the board was first read.
+    pub(super) read_since: Option<Millis>,
     /// The last initial position that stood on the board.
     pub(super) array: Option<Placement>,
     /// Hypotheses from that position while no clock has started the game.
@@ -39,6 +41,11 @@ pub(in crate::watcher) struct Setup {
 }
 
 impl Setup {
+    /// Since when the board has stood as it stands and was read. What it told first may have stood for long.
+    pub(super) fn stands_since(&mut self, sensed: &Sensed, now: Millis) -> Millis {
+        sensed.last_change().max(*self.read_since.get_or_insert(now))
+    }
+
     /// Remembers the initial position once it stands. If none stood before and the clock runs, the players
     /// made the first half-moves before the watcher read the board. The watcher knows that only once it hears
     /// the clock. A position that these few half-moves do not explain is then a game in progress, and no
@@ -49,7 +56,7 @@ impl Setup {
             let moved = is_after_first_moves(sensed, now);
             let wrong = matches!(kind_of(placement), Array::Wrong(_));
             // A clock answers within this time. If none does, there is no clock.
-            let silent = now.since(sensed.last_change()) >= WRONG_ARRAY_MS;
+            let silent = now.since(self.stands_since(sensed, now)) >= WRONG_ARRAY_MS;
             match clock.attached {
                 None if moved || wrong && !silent => return,
                 Some(_) if moved && clock.runs() => placement = &Placement::ARRAY,

@@ -156,6 +156,8 @@ pub(super) struct Game {
     pub(super) gap: bool,
     /// Since when the board has been read without interruption: since the start, or since the last gap.
     pub(super) read_since: Millis,
+    /// When the last gap ended in which pieces moved, and the clock may have been pressed.
+    pub(super) missed_until: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
     /// The press for which the watcher last asked the board for a dump.
@@ -206,6 +208,7 @@ impl Game {
             hands: touch::Hands::default(),
             gap: false,
             read_since: now,
+            missed_until: None,
             unbridged: None,
             asked: None,
             overruled: None,

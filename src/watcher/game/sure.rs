@@ -13,6 +13,9 @@ use crate::{
 
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
 const SHAKY: usize = 24;
+/// A clock that runs shows what was pressed in a gap so long after it at the latest (milliseconds): it sends a frame each
+/// second.
+const TOLD_MS: u64 = 1500;
 
 /// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
@@ -43,6 +46,8 @@ impl Game {
         // Nobody is accused where readings may be missing.
         let unknown =
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
+        // Or where the press may have been the other player's.
+        let unknown = unknown || finding.offender.is_some() && ctx.clock.is_guessed();
         if finding.reported.is_none() && unknown {
             return Certainty::Suspected;
         }
@@ -79,6 +84,9 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
+        if self.is_unheard(finding) {
+            return true;
+        }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
         let lately = |completed: fn(CompletedBy) -> bool| {
             let last = self.record.iter().rev().take(SHAKY);
@@ -90,6 +98,18 @@ impl Game {
             corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
         let unheard = corrected.is_some() || lately(|by| by == CompletedBy::Recovered);
         soon && unpressed || unheard && self.is_board_faulty()
+    }
+
+    /// True when nobody heard the press in question, the half-move that it belongs to, or a later one, because nobody read the
+    /// board then. Who displaced a piece depends on the half-move before as well.
+    fn is_unheard(&self, finding: &Finding) -> bool {
+        let displaced = finding.kind == IrregularityKind::PiecesDisplaced;
+        let (before, told) = if displaced { (2, TOLD_MS) } else { (1, 0) };
+        let until = self.missed_until.map(|until| until + told);
+        let first = finding.ply.saturating_sub(before);
+        let mut made = self.record.iter().skip(first);
+        until.is_some_and(|until| finding.at <= until)
+            || made.any(|made| made.completed_by == CompletedBy::Recovered)
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be

@@ -36,6 +36,8 @@ pub(super) struct Weighed {
     base: SavedPlies,
     began: Millis,
     read_since: Millis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    missed_until: Option<Millis>,
     /// The press that is being judged, and later ones.
     press: Option<SavedPress>,
     later_presses: Vec<SavedPress>,
@@ -161,6 +163,7 @@ impl Weighed {
             base: game.base.into(),
             began: game.began,
             read_since: game.read_since,
+            missed_until: game.missed_until,
             press: game.press.as_ref().map(SavedPress::of),
             later_presses: game.later_presses.iter().map(SavedPress::of).collect(),
             doubted: game.doubted,
@@ -204,6 +207,7 @@ impl Weighed {
         game.base = base;
         game.began = self.began;
         game.read_since = self.read_since;
+        game.missed_until = self.missed_until;
         game.press = self.press.as_ref().map(SavedPress::restore);
         game.later_presses = self.later_presses.iter().map(SavedPress::restore).collect();
         game.doubted = self.doubted;
