@@ -175,7 +175,7 @@ fn cells(line: &str, separator: char) -> Option<StringRecord> {
     let read = reader.records().next().and_then(Result::ok);
     let mut cells = read.unwrap_or_default();
     // A quote that is open at the end of the line has that end in its cell.
-    let is_open = cells.iter().last().is_some_and(|cell| cell.ends_with('\n'));
+    let is_open = cells.iter().next_back().is_some_and(|cell| cell.ends_with('\n'));
     cells.trim();
     (!is_open).then_some(cells)
 }
