@@ -1,6 +1,6 @@
 //! Pairings as a table: a line with the names of the columns, then a line for each game.
 
-use ::csv::{ReaderBuilder, StringRecord, Terminator};
+use csv::{ReaderBuilder, StringRecord, Terminator};
 
 use super::{
     MAX_BOARDS, Pairing, Player,
