@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, Move};
 
-use super::{placement::Placement, stand::Stand};
+use super::{candidate::Candidate, placement::Placement, stand::Stand};
 
 /// What a search found.
 #[derive(Clone, Debug, Default)]
@@ -113,11 +113,11 @@ impl Search<'_> {
         if !reachable(differing, left) {
             return;
         }
-        for candidate in stand.candidates() {
+        for mv in stand.moves() {
             if self.bridges.found.len() >= self.most {
                 return;
             }
-            let touched = candidate.squares() & differing;
+            let touched = Candidate::touched(mv) & differing;
             if left <= self.aimed && touched.is_empty() {
                 continue;
             }
@@ -126,6 +126,7 @@ impl Search<'_> {
                 return;
             }
             *self.nodes -= 1;
+            let candidate = stand.candidate(mv);
             let after = candidate.after(stand.placement());
             if !reachable(after.differing(self.to), left - 1) {
                 continue;

@@ -229,20 +229,8 @@ impl LeverWatch {
 mod tests {
     use super::*;
 
-    use crate::dgt::ClockTime;
-
     fn frame(lever: Lever, left: u32, right: u32, running: bool) -> ClockReading {
-        let time = |seconds| ClockTime {
-            seconds,
-            ..ClockTime::default()
-        };
-        ClockReading {
-            left: time(left),
-            right: time(right),
-            running,
-            lever,
-            battery_low: false,
-        }
+        ClockReading::of_seconds(left, right, running, lever)
     }
 
     fn signals(frames: &[(u64, ClockReading)]) -> Vec<ClockSignal> {

@@ -101,6 +101,22 @@ impl ClockReading {
         }
     }
 
+    /// A reading of so many seconds, for tests.
+    #[cfg(test)]
+    pub(crate) fn of_seconds(left: u32, right: u32, running: bool, lever: Lever) -> Self {
+        let time = |seconds| ClockTime {
+            seconds,
+            ..ClockTime::default()
+        };
+        Self {
+            left: time(left),
+            right: time(right),
+            running,
+            lever,
+            battery_low: false,
+        }
+    }
+
     /// The side whose time counts down now; none while the clock is stopped.
     #[must_use]
     pub fn counting(&self) -> Option<ClockSide> {

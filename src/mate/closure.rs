@@ -97,6 +97,11 @@ impl Hasher for Mixer {
         self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 
+    fn write_u128(&mut self, word: u128) {
+        self.write_u64(word as u64);
+        self.write_u64((word >> 64) as u64);
+    }
+
     fn write_u32(&mut self, word: u32) {
         self.write_u64(u64::from(word));
     }

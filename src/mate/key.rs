@@ -1,12 +1,12 @@
 //! A position as an exact key: two positions with one key have the same legal moves.
 
-use shakmaty::{CastlingSide, Chess, Color, EnPassantMode, Position};
+use shakmaty::{Bitboard, CastlingSide, Chess, Color, EnPassantMode, Position};
 
 /// The occupied squares, four bits for each piece on them, and the other facts in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     occupied: u64,
-    pieces: [u64; 2],
+    pieces: u128,
     /// Bit 0 side to move, bits 1-4 castling rights, from bit 8 the en passant square plus one.
     state: u32,
 }
@@ -15,40 +15,31 @@ impl Key {
     /// The key of a position that [`fits`].
     pub(super) fn of(position: &Chess) -> Self {
         let board = position.board();
-        let mut pieces = [0_u64; 2];
-        let by_bits = [
-            board.white(),
-            board.pawns() | board.bishops() | board.queens(),
-            board.knights() | board.bishops() | board.kings(),
-            board.rooks() | board.queens() | board.kings(),
-        ];
-        for (i, square) in board.occupied().into_iter().enumerate() {
-            let nibble = by_bits.iter().enumerate().fold(0_u64, |n, (bit, set)| {
-                n | (u64::from(set.contains(square)) << bit)
-            });
-            if let Some(half) = pieces.get_mut(i / 16) {
-                *half |= nibble << (i % 16 * 4);
-            }
+        let (white, occupied) = (board.white(), board.occupied());
+        let low = board.pawns() | board.bishops() | board.queens();
+        let middle = board.knights() | board.bishops() | board.kings();
+        let high = board.rooks() | board.queens() | board.kings();
+        let mut pieces = 0_u128;
+        let mut place = 0;
+        for square in occupied {
+            let bit = |set: Bitboard| u128::from(set.contains(square));
+            let piece = bit(white) | bit(low) << 1 | bit(middle) << 2 | bit(high) << 3;
+            pieces |= piece << place;
+            place += 4;
         }
         let castles = position.castles();
-        let mut state = u32::from(position.turn().is_black());
-        for (bit, (color, side)) in [
-            (Color::White, CastlingSide::KingSide),
-            (Color::White, CastlingSide::QueenSide),
-            (Color::Black, CastlingSide::KingSide),
-            (Color::Black, CastlingSide::QueenSide),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            state |= u32::from(castles.has(color, side)) << (bit + 1);
-        }
+        let right = |color, side| u32::from(castles.has(color, side));
+        let state = u32::from(position.turn().is_black())
+            | right(Color::White, CastlingSide::KingSide) << 1
+            | right(Color::White, CastlingSide::QueenSide) << 2
+            | right(Color::Black, CastlingSide::KingSide) << 3
+            | right(Color::Black, CastlingSide::QueenSide) << 4;
         // The square counts only if the capture is legal.
         let en_passant = position
             .ep_square(EnPassantMode::Legal)
             .map_or(0, |s| u32::from(s) + 1);
         Self {
-            occupied: board.occupied().into(),
+            occupied: occupied.into(),
             pieces,
             state: state | (en_passant << 8),
         }

@@ -55,7 +55,7 @@ pub enum Limit {
     /// More positions are reachable than the budget allows to look at.
     Positions(u32),
     /// A side has more than 16 pieces, which no game can bring about.
-    Men,
+    Pieces,
 }
 
 /// The cost that a search may have. A larger budget turns "undetermined" into an answer, and never one answer into the
@@ -87,7 +87,7 @@ const FORCED_PLIES: usize = 256;
 #[must_use]
 pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
     if !key::fits(position) {
-        return Verdict::Undetermined(Limit::Men);
+        return Verdict::Undetermined(Limit::Pieces);
     }
     let mut line = Vec::new();
     let Some(position) = walk_forced(position.clone(), &mut line) else {
@@ -104,7 +104,7 @@ pub fn can_mate(position: &Chess, winner: Color, budget: &Budget) -> Verdict {
         return Verdict::Unwinnable(proof);
     }
     if is_crowd(&position) {
-        return Verdict::Undetermined(Limit::Men);
+        return Verdict::Undetermined(Limit::Pieces);
     }
     let found = |rest: Vec<Move>| Verdict::Winnable(line.iter().copied().chain(rest).collect());
     if let Some(rest) = solver::line(&position, winner) {

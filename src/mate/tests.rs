@@ -37,7 +37,7 @@ fn is_winnable(fen: &str, winner: Color) -> bool {
 }
 
 #[test]
-fn more_men_than_a_side_begins_with_are_not_searched_for_seconds() {
+fn more_pieces_than_a_side_begins_with_are_not_searched_for_seconds() {
     let fen: Fen = "rnbqkbnr/pppppppp/8/8/8/P7/PPPPPPPP/RNBQKBNR w - - 0 1"
         .parse()
         .expect("a FEN");
@@ -46,7 +46,7 @@ fn more_men_than_a_side_begins_with_are_not_searched_for_seconds() {
         .or_else(PositionError::ignore_too_much_material)
         .expect("a position, if an odd one");
     let verdict = can_mate(&crowd, Color::White, &Budget::default());
-    assert_eq!(verdict, Verdict::Undetermined(Limit::Men));
+    assert_eq!(verdict, Verdict::Undetermined(Limit::Pieces));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_wall_that_no_bishop_opens_is_proven_at_once() {
 }
 
 #[test]
-fn one_legal_capture_that_takes_the_last_man_is_dead() {
+fn one_legal_capture_that_takes_the_last_piece_is_dead() {
     let take = position("7k/8/8/8/8/8/1q6/K7 w - - 0 1");
     assert!(is_dead_quick(&take), "the queen has to be taken");
 }
@@ -127,7 +127,7 @@ fn a_small_budget_leaves_the_question_open_and_a_larger_one_closes_it() {
 }
 
 #[test]
-fn more_men_than_a_side_begins_with_are_answered_all_the_same() {
+fn more_pieces_than_a_side_begins_with_are_answered_all_the_same() {
     let fen: Fen = "NNNNNNNN/NNNNNNNN/NNNN4/8/8/8/k7/2K5 w - - 0 1"
         .parse()
         .expect("a FEN");

@@ -103,7 +103,7 @@ impl Gathers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dgt::{ClockReading, ClockTime, Lever, PieceCode};
+    use crate::dgt::{ClockReading, Lever, PieceCode};
 
     const FIELD: Message<'_> = Message::Field {
         square: 0,
@@ -111,13 +111,7 @@ mod tests {
     };
 
     fn clock() -> Message<'static> {
-        Message::Clock(ClockReading {
-            left: ClockTime::default(),
-            right: ClockTime::default(),
-            running: true,
-            lever: Lever::RightHigh,
-            battery_low: false,
-        })
+        Message::Clock(ClockReading::of_seconds(0, 0, true, Lever::RightHigh))
     }
 
     /// A line on which changes of squares come at `ms`, and a frame of the clock `apart` milliseconds after

@@ -2,7 +2,7 @@
 
 use super::{Settings, Watcher};
 use crate::{
-    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    dgt::{ClockReading, Lever, Message, PieceCode},
     time::Millis,
 };
 
@@ -26,17 +26,7 @@ fn pass(watcher: &mut Watcher, until: u64) {
 
 /// A frame of a running clock with ten minutes on both sides.
 pub(crate) fn clock(lever: Lever) -> Message<'static> {
-    let time = ClockTime {
-        seconds: 600,
-        ..ClockTime::default()
-    };
-    Message::Clock(ClockReading {
-        left: time,
-        right: time,
-        running: true,
-        lever,
-        battery_low: false,
-    })
+    Message::Clock(ClockReading::of_seconds(600, 600, true, lever))
 }
 
 /// The initial position, in the order of the wire.

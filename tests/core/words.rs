@@ -2,11 +2,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, mem,
     path::Path,
 };
 
-use proc_macro2::TokenTree;
+use proc_macro2::{TokenStream, TokenTree};
 
 use crate::rooms::without_tests;
 
@@ -56,6 +56,41 @@ fn types() -> BTreeMap<String, BTreeSet<String>> {
     found
 }
 
+/// The words of all identifiers: `case_file`, `CaseFile` and `CASE_FILE` have the same two.
+fn words_of(tokens: TokenStream, found: &mut BTreeSet<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(name) => {
+                for part in name.to_string().split('_') {
+                    let is_constant = !part.contains(char::is_lowercase);
+                    let mut word = String::new();
+                    for letter in part.chars() {
+                        if letter.is_uppercase() && !is_constant {
+                            found.insert(mem::take(&mut word));
+                        }
+                        word.extend(letter.to_lowercase());
+                    }
+                    found.insert(word);
+                }
+            }
+            TokenTree::Group(group) => words_of(group.stream(), found),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `with` for each file of Rust below `folder`.
+fn each_file(folder: &Path, with: &mut dyn FnMut(&Path, &str)) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            each_file(&path, with);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            with(&path, &fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
 /// The rows of the table under `heading`, as the words in backticks of their first two cells.
 fn table(heading: &str) -> BTreeMap<String, BTreeSet<String>> {
     let text = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
@@ -91,6 +126,37 @@ fn each_type_of_the_table_of_words_is_where_it_says() {
     for (name, files) in words {
         assert_eq!(types.get(&name), Some(&files), "{name}");
     }
+}
+
+#[test]
+fn no_name_has_a_word_that_another_word_replaced() {
+    let replaced = table("### Words that no name has");
+    assert!(replaced.contains_key("matter"), "{replaced:?}");
+    let mut files = 0;
+    for folder in ["src", "tests", "examples", "benches"] {
+        each_file(&Path::new(ROOT).join(folder), &mut |path, text| {
+            files += 1;
+            let mut words = BTreeSet::new();
+            words_of(text.parse().unwrap(), &mut words);
+            for (word, instead) in &replaced {
+                assert!(
+                    !words.contains(word),
+                    "{}: {word}: write {instead:?}",
+                    path.display()
+                );
+            }
+        });
+    }
+    assert!(files > 500, "{files}");
+}
+
+#[test]
+fn a_name_has_the_words_it_is_made_of() {
+    let mut words = BTreeSet::new();
+    let code = "fn case_file(a: CaseFile) { [MOST_MOVES]; \"left\" } // out";
+    words_of(code.parse().unwrap(), &mut words);
+    words.retain(|word| word.len() > 2);
+    assert_eq!(Vec::from_iter(words), ["case", "file", "most", "moves"]);
 }
 
 #[test]

@@ -275,6 +275,10 @@ fn kill_on(
         }
         if back.is_some() {
             play.away(*at, act);
+        } else if moments.peek().is_none() {
+            // Nobody needs what is kept after the last kill.
+            play.pass(*at);
+            play.act(*at, act);
         } else {
             play.pass_and_keep(*at);
             play.act(*at, act);

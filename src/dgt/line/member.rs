@@ -330,7 +330,7 @@ fn known(address: Address, serial: &str, firmware: Option<(u8, u8)>, clock: Opti
 mod tests {
     use super::*;
     use crate::dgt::{
-        clock::{ClockReading, ClockTime, Lever},
+        clock::{ClockReading, Lever},
         message::PieceCode,
     };
 
@@ -340,17 +340,8 @@ mod tests {
         member.model.squares = Some(Box::new([PieceCode::EMPTY; 64]));
         let first = member.questions(Millis(1000), 12, false);
         assert!(first.contains(&Question::Clock), "the clock is not known yet");
-        let time = ClockTime {
-            seconds,
-            ..ClockTime::default()
-        };
-        member.model.clock = Some(ClockSaid::Reading(ClockReading {
-            left: time,
-            right: time,
-            running: true,
-            lever: Lever::LeftHigh,
-            battery_low: false,
-        }));
+        let reading = ClockReading::of_seconds(seconds, seconds, true, Lever::LeftHigh);
+        member.model.clock = Some(ClockSaid::Reading(reading));
         member
             .questions(Millis(1000 + after), 12, false)
             .contains(&Question::Clock)

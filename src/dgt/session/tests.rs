@@ -4,7 +4,7 @@ use super::{
 };
 use crate::dgt::{
     Decoder,
-    clock::{ClockReading, ClockTime, Lever},
+    clock::{ClockReading, Lever},
 };
 
 mod log;
@@ -135,13 +135,7 @@ impl Bench {
             self.board.log_until.is_none() || self.board.line_is_still,
             "{command:?} while the log fills the line"
         );
-        let stopped = ClockReading {
-            left: ClockTime::default(),
-            right: ClockTime::default(),
-            running: false,
-            lever: Lever::LeftHigh,
-            battery_low: false,
-        };
+        let stopped = ClockReading::of_seconds(0, 0, false, Lever::LeftHigh);
         let squares = self.board.squares;
         match command {
             Command::Reset => self.board.reports = false,
@@ -400,16 +394,7 @@ fn a_power_cycle_that_nobody_noticed_shows_in_the_next_dump() {
 #[test]
 fn a_running_clock_that_stops_talking_has_its_mode_restored() {
     let mut bench = Bench::connected();
-    let running = ClockReading {
-        left: ClockTime {
-            seconds: 100,
-            ..ClockTime::default()
-        },
-        right: ClockTime::default(),
-        running: true,
-        lever: Lever::LeftHigh,
-        battery_low: false,
-    };
+    let running = ClockReading::of_seconds(100, 0, true, Lever::LeftHigh);
     for _ in 0..10 {
         bench.send(&Message::Clock(running));
         bench.run(1000);

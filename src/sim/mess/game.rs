@@ -154,7 +154,7 @@ impl<'a> Director<'a> {
             }
         } else if self.mode == CastlingMode::Standard && self.happens(Fault::WrongStart) {
             whole = false;
-            self.exchange_two_men();
+            self.exchange_two_pieces();
         }
         if self.stage.orientation.is_sideways() {
             self.offence(&[IrregularityKind::BoardOrientationWrong], None, 0, self.at);
@@ -192,7 +192,7 @@ impl<'a> Director<'a> {
         }
     }
 
-    fn exchange_two_men(&mut self) {
+    fn exchange_two_pieces(&mut self) {
         const PAIRS: [(Square, Square); 6] = [
             (Square::D1, Square::E1),
             (Square::B1, Square::C1),

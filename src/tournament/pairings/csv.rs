@@ -1,5 +1,7 @@
 //! Pairings as a table: a line with the names of the columns, then a line for each game.
 
+use csv::{ReaderBuilder, StringRecord, Terminator};
+
 use super::{
     MAX_BOARDS, Pairing, Player,
     check::{Seated, is_name},
@@ -34,7 +36,11 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
         .into_iter()
         .max_by_key(|separator| head.matches(*separator).count());
     let separator = separator.unwrap_or(',');
-    let columns: Vec<String> = cells(head, separator)
+    let Some(head) = cells(head, separator) else {
+        wrong.push(Mistake::at(head_line, MistakeKind::QuoteOpen));
+        return Vec::new();
+    };
+    let columns: Vec<String> = head
         .iter()
         .map(|name| name.to_lowercase().replace([' ', '-'], "_"))
         .collect();
@@ -61,7 +67,10 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     }
     let mut seated = Vec::new();
     for (line, text) in lines {
-        let cells = cells(text, separator);
+        let Some(cells) = cells(text, separator) else {
+            wrong.push(Mistake::at(line, MistakeKind::QuoteOpen));
+            continue;
+        };
         let row = Row {
             columns: &columns,
             cells: &cells,
@@ -79,7 +88,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
 
 struct Row<'a> {
     columns: &'a [String],
-    cells: &'a [String],
+    cells: &'a StringRecord,
 }
 
 impl Row<'_> {
@@ -110,8 +119,9 @@ impl Row<'_> {
 
     /// Whether each cell can belong to its column.
     fn is_in_place(&self) -> Result<(), MistakeKind> {
-        let used = self.cells.iter().rposition(|cell| !cell.is_empty());
-        let cells = used.map_or(0, |last| last + 1);
+        // Empty cells at the end are none.
+        let cells = self.cells.iter().rev().skip_while(|cell| cell.is_empty());
+        let cells = cells.count();
         if cells > self.columns.len() {
             return Err(MistakeKind::CellsTooMany {
                 cells,
@@ -146,25 +156,28 @@ impl Row<'_> {
     }
 }
 
-/// The cells of a line. In quotes a separator is an ordinary character, and two quotes stand for one.
-fn cells(line: &str, separator: char) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    let mut chars = line.chars().peekable();
-    while let Some(c) = chars.next() {
-        // `cells` is never empty: it begins with one cell.
-        let Some(cell) = cells.last_mut() else { break };
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                cell.push('"');
-            }
-            '"' => quoted = !quoted,
-            c if c == separator && !quoted => cells.push(String::new()),
-            c => cell.push(c),
-        }
-    }
-    cells.iter().map(|cell| cell.trim().to_owned()).collect()
+/// The cells of a line; none if a quote in it is not closed.
+///
+/// Each line is read for itself, so such a quote costs no other line.
+fn cells(line: &str, separator: char) -> Option<StringRecord> {
+    // People put a space before a quote. There it would be a letter like others.
+    let cells = line.split(separator).map(|cell| {
+        let bare = cell.trim_start();
+        if bare.starts_with('"') { bare } else { cell }
+    });
+    let line = cells.collect::<Vec<_>>().join(&separator.to_string()) + "\n";
+    let mut reader = ReaderBuilder::new()
+        .delimiter(separator as u8)
+        .has_headers(false)
+        // A line is one record, whatever is in it.
+        .terminator(Terminator::Any(b'\n'))
+        .from_reader(line.as_bytes());
+    let read = reader.records().next().and_then(Result::ok);
+    let mut cells = read.unwrap_or_default();
+    // A quote that is open at the end of the line has that end in its cell.
+    let is_open = cells.iter().next_back().is_some_and(|cell| cell.ends_with('\n'));
+    cells.trim();
+    (!is_open).then_some(cells)
 }
 
 #[cfg(test)]
@@ -209,6 +222,37 @@ mod tests {
             pairings.boards.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, false, true]
         );
+    }
+
+    #[test]
+    fn a_quote_that_nobody_closes_costs_its_own_line() {
+        let told = |text: &str| parse(text, 1).unwrap_err().to_string();
+        let text = "board,white,black\n1,\"Moss, M,Lee\n2,C,D\nx,\"E\",F\n";
+        let lines = told(text);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("line 2: a quote is not closed"), "{lines:?}");
+        assert!(lines[1].starts_with("line 4: the board \"x\""), "{lines:?}");
+        assert!(told("board,white,\"black\n1,A,B\n").starts_with("line 1: a quote is not closed"));
+    }
+
+    #[test]
+    fn quotes_and_spaces_are_read_as_people_write_them() {
+        let text =
+            "board, white ,\"black\"\n1, \"Moss, M\" ,Robert \"Bob\" Lee \n2,\"say \"\"hi\"\", A\",B\r\n";
+        let pairings = parse(text, 1).unwrap();
+        let names = pairings.boards.iter().flatten();
+        let names: Vec<_> = names
+            .map(|p| (p.white.name.as_str(), p.black.name.as_str()))
+            .collect();
+        assert_eq!(names, [("Moss, M", "Robert \"Bob\" Lee"), ("say \"hi\", A", "B")]);
+    }
+
+    /// Some old programs end lines with a carriage return alone. That is one line here, and no table.
+    #[test]
+    fn a_carriage_return_ends_no_line() {
+        let told = parse("board,white,black\r1,A,B\r", 1).unwrap_err().to_string();
+        assert!(told.starts_with("line 1: there is no column"), "{told}");
     }
 
     #[test]

@@ -47,6 +47,9 @@ pub enum MistakeKind {
         "{text:?} stands in the column {column:?}: has a column shifted? Put names with a comma in quotes, and write every column of the first line"
     )]
     ColumnShifted { column: String, text: String },
+    /// A quote is open at the end of its line.
+    #[error("a quote is not closed; close it in the same line, and write a quote within quotes twice")]
+    QuoteOpen,
     /// A row has more cells than there are columns.
     #[error(
         "there are {cells} cells for {columns} columns: has a column shifted? Put names with a comma in quotes"

@@ -416,9 +416,9 @@ impl Game {
         };
         let last = self.open.iter().chain(&self.closed).filter(holds);
         let ruled = last.filter_map(|open| {
-            let penalty = &open.matter.said.ruling.penalty;
+            let penalty = &open.case_file.said.ruling.penalty;
             let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
-            Some((open.said, &open.matter.said, winner))
+            Some((open.said, &open.case_file.said, winner))
         });
         let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
         if result.winner() == Some(winner) {

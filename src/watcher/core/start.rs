@@ -53,13 +53,13 @@ impl Setup {
     pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
         let mut placement = &array_named(sensed.placement());
         if self.array.is_none() && !is_full_array(placement) {
-            let moved = is_after_first_moves(sensed, now);
+            let moved = || is_after_first_moves(sensed, now);
             let wrong = matches!(kind_of(placement), Array::Wrong(_));
             // A clock answers within this time. If none does, there is no clock.
             let silent = now.since(self.stands_since(sensed, now)) >= WRONG_ARRAY_MS;
             match clock.attached {
-                None if moved || wrong && !silent => return,
-                Some(_) if moved && clock.runs() => placement = &Placement::ARRAY,
+                None if wrong && !silent || moved() => return,
+                Some(_) if clock.runs() && moved() => placement = &Placement::ARRAY,
                 Some(_) if wrong && clock.runs() => return,
                 _ => {}
             }

@@ -169,14 +169,14 @@ impl Game {
         if back && finding.reported.is_some() {
             finding.target.get_or_insert_with(|| finding.before.clone());
         }
-        let mut matter = self.matter(ctx, &finding, case);
+        let mut case_file = self.case_file(ctx, &finding, case);
         let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
         let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-        let advice = self.advice(ctx, &matter, finding.ply, target);
-        matter.said.articles.clone_from(&advice.articles);
-        matter.said.ruling = advice;
-        matter.put_into_words(ctx);
-        let body = Body::Irregularity(Box::new(matter.said.clone()));
+        let advice = self.advice(ctx, &case_file, finding.ply, target);
+        case_file.said.articles.clone_from(&advice.articles);
+        case_file.said.ruling = advice;
+        case_file.put_into_words(ctx);
+        let body = Body::Irregularity(Box::new(case_file.said.clone()));
         let id = self.emit(ctx, Some(finding.at), body);
         if counted && let Some(side) = finding.offender {
             self.offences[side as usize] += 1;
@@ -196,11 +196,13 @@ impl Game {
             act: act.cloned(),
             counted,
             // A case that a person has raised does not stand because of a later reply.
-            may_stand: may_stand && !matter.raised && offence::rule(&matter.case).window != Window::GameEnd,
+            may_stand: may_stand
+                && !case_file.raised
+                && offence::rule(&case_file.case).window != Window::GameEnd,
             said: ctx.now,
             by_hand: finding.reported.is_some(),
             ended: None,
-            matter: Box::new(matter),
+            case_file: Box::new(case_file),
         });
         if let Some(question) = self.open.last().and_then(|open| self.question(open)) {
             ctx.out.questions.push_back(question);
@@ -243,9 +245,9 @@ impl Game {
 
     /// The case file of `case`, without a ruling. If the ruling depends on whether the opponent can mate, and
     /// no quick proof shows that the opponent cannot, the file holds that question for the shell.
-    fn matter(&self, ctx: &Ctx<'_>, finding: &Finding, case: Case) -> CaseFile {
+    fn case_file(&self, ctx: &Ctx<'_>, finding: &Finding, case: Case) -> CaseFile {
         let offence_number = case.facts.offence_number;
-        let mut matter = CaseFile {
+        let mut case_file = CaseFile {
             case,
             mate: Mate::Known,
             increment_ms: finding
@@ -254,8 +256,8 @@ impl Game {
             raised: finding.reported.is_some(),
             said: finding.as_said(offence_number),
         };
-        self.ask_for_mate(ctx, &mut matter, &finding.before, finding.target.as_deref());
-        matter
+        self.ask_for_mate(ctx, &mut case_file, &finding.before, finding.target.as_deref());
+        case_file
     }
 
     /// Asks whether the opponent can mate, where the ruling depends on it: in the position that the article puts on the board
@@ -263,11 +265,11 @@ impl Game {
     pub(super) fn ask_for_mate(
         &self,
         ctx: &Ctx<'_>,
-        matter: &mut CaseFile,
+        case_file: &mut CaseFile,
         before: &Stand,
         target: Option<&Stand>,
     ) {
-        let facts = &matter.case.facts;
+        let facts = &case_file.case.facts;
         let loser = match facts.irregularity {
             IrregularityKind::BothFlags => facts.first_flag.side(),
             _ => facts.offender,
@@ -275,12 +277,12 @@ impl Game {
         let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
         let judged = target.filter(|_| after).unwrap_or(before);
         if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
-            && depends_on_mate(&matter.case, ctx)
+            && depends_on_mate(&case_file.case, ctx)
         {
             if cannot_mate_quick(chess, !loser) {
-                matter.case.facts.opponent_can_mate = false;
+                case_file.case.facts.opponent_can_mate = false;
             } else {
-                matter.mate = Mate::Asked(judged.fen());
+                case_file.mate = Mate::Asked(judged.fen());
             }
         }
     }

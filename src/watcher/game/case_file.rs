@@ -81,12 +81,12 @@ impl Game {
     pub(super) fn advice(
         &self,
         ctx: &Ctx<'_>,
-        matter: &CaseFile,
+        case_file: &CaseFile,
         ply: usize,
         target: Option<(&str, Color)>,
     ) -> Advice {
-        let ruling = matter.ruling(ctx);
-        let proposal = self.times(ctx, matter, ply, target.map(|(_, turn)| turn), &ruling);
+        let ruling = case_file.ruling(ctx);
+        let proposal = self.times(ctx, case_file, ply, target.map(|(_, turn)| turn), &ruling);
         Advice {
             penalty: ruling.penalty,
             position: ruling.position,
@@ -95,25 +95,25 @@ impl Game {
             clock_proposal: proposal.map(|p| p.clock),
             clock_alternative: proposal.and_then(|p| p.alternative),
             clock_working: proposal.map(|p| p.working),
-            provisional: matches!(matter.mate, Mate::Asked(_)),
+            provisional: matches!(case_file.mate, Mate::Asked(_)),
         }
     }
 
     fn times(
         &self,
         ctx: &Ctx<'_>,
-        matter: &CaseFile,
+        case_file: &CaseFile,
         ply: usize,
         turn: Option<Color>,
         ruling: &Ruling,
     ) -> Option<Proposal> {
         let history = ClockHistory {
-            at_press: matter.said.clock?,
-            increment_ms: matter.increment_ms,
+            at_press: case_file.said.clock?,
+            increment_ms: case_file.increment_ms,
             present: ctx.clock.state(),
         };
-        let offender = matter.case.facts.offender;
-        match matter.case.facts.irregularity {
+        let offender = case_file.case.facts.offender;
+        match case_file.case.facts.irregularity {
             IrregularityKind::IllegalMove
             | IrregularityKind::PromotionNotReplaced
             | IrregularityKind::PressWithoutMove
@@ -138,7 +138,7 @@ impl Game {
             IrregularityKind::PiecesDisplaced => Some(clock_proposal::give_back(
                 &history,
                 offender?,
-                matter.case.edition,
+                case_file.case.edition,
             )),
             IrregularityKind::DisplacedPieceFound
             | IrregularityKind::WrongColourPromotion
@@ -159,11 +159,11 @@ impl Game {
         let made = self.moves_completed();
         for i in 0..self.open.len() {
             let answered = self.is_answered(self.open[i].offender, self.open[i].ply);
-            let matter = &mut self.open[i].matter;
-            let facts = &mut matter.case.facts;
+            let case_file = &mut self.open[i].case_file;
+            let facts = &mut case_file.case.facts;
             facts.moves_completed = made;
             // A later half-move does not make late what a person raised in time.
-            if !matter.raised {
+            if !case_file.raised {
                 facts.opponent_has_replied = answered;
             }
             self.amend(ctx, i, Why::Played);
@@ -188,10 +188,10 @@ impl Game {
     /// Reports a new ruling on an open irregularity, if it differs from the last one.
     pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, index: usize, why: Why) {
         let open = &self.open[index];
-        let (matter, before) = (&open.matter, &open.matter.said.ruling);
+        let (case_file, before) = (&open.case_file, &open.case_file.said.ruling);
         let target = before.target_fen.clone();
         let turn = open.target.as_ref().map(|stand| stand.turn());
-        let advice = self.advice(ctx, matter, open.ply, target.as_deref().zip(turn));
+        let advice = self.advice(ctx, case_file, open.ply, target.as_deref().zip(turn));
         let same = (advice.penalty, advice.position) == (before.penalty, before.position)
             && advice.articles == before.articles
             && advice.provisional == before.provisional;
@@ -200,20 +200,20 @@ impl Game {
         if same && (timely || why != Why::ClockStopped) {
             return;
         }
-        let mut matter = (*open.matter).clone();
-        matter.said.articles.clone_from(&advice.articles);
-        matter.said.offence_number = matter.case.facts.offence_number;
-        matter.said.ruling = advice;
-        matter.put_into_words(ctx);
+        let mut case_file = (*open.case_file).clone();
+        case_file.said.articles.clone_from(&advice.articles);
+        case_file.said.offence_number = case_file.case.facts.offence_number;
+        case_file.said.ruling = advice;
+        case_file.put_into_words(ctx);
         let amendment = Amendment {
             irregularity: open.id.clone(),
             why,
-            articles: matter.said.articles.clone(),
-            offence_number: matter.said.offence_number,
-            ruling: matter.said.ruling.clone(),
-            text: matter.said.text.clone(),
+            articles: case_file.said.articles.clone(),
+            offence_number: case_file.said.offence_number,
+            ruling: case_file.said.ruling.clone(),
+            text: case_file.said.text.clone(),
         };
-        *self.open[index].matter = matter;
+        *self.open[index].case_file = case_file;
         self.emit(ctx, None, Body::RulingAmended(Box::new(amendment)));
     }
 
@@ -222,15 +222,15 @@ impl Game {
         let Some(i) = self.open.iter().position(|open| open.id == id) else {
             return;
         };
-        let matter = &mut self.open[i].matter;
-        if !matches!(matter.mate, Mate::Asked(_)) {
+        let case_file = &mut self.open[i].case_file;
+        if !matches!(case_file.mate, Mate::Asked(_)) {
             return;
         }
-        matter.mate = match verdict {
+        case_file.mate = match verdict {
             Verdict::Undetermined(_) => Mate::Undetermined,
             Verdict::Winnable(_) | Verdict::Unwinnable(_) => Mate::Known,
         };
-        matter.case.facts.opponent_can_mate = !matches!(verdict, Verdict::Unwinnable(_));
+        case_file.case.facts.opponent_can_mate = !matches!(verdict, Verdict::Unwinnable(_));
         self.amend(ctx, i, Why::MateChecked);
     }
 
@@ -241,10 +241,10 @@ impl Game {
 
     /// The question on which the ruling of `open` depends, if one does.
     pub(super) fn question(&self, open: &Open) -> Option<MateQuestion> {
-        let Mate::Asked(fen) = &open.matter.mate else {
+        let Mate::Asked(fen) = &open.case_file.mate else {
             return None;
         };
-        let facts = &open.matter.case.facts;
+        let facts = &open.case_file.case.facts;
         let loser = match facts.irregularity {
             IrregularityKind::BothFlags => facts.first_flag.side(),
             _ => facts.offender,

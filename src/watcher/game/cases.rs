@@ -143,7 +143,7 @@ impl Game {
                 made.accepted = true;
             }
         }
-        if offence::counts(&open.matter.case, &ctx.settings.contested) && !open.counted {
+        if offence::counts(&open.case_file.case, &ctx.settings.contested) && !open.counted {
             // A suspicion counts once a person says that the offence happened.
             self.open[i].counted = true;
             self.count_again(ctx, &open);
@@ -167,10 +167,10 @@ impl Game {
             return Err(CommandError::UnknownIrregularity(id));
         };
         let open = &mut self.open[i];
-        open.matter.raised = by != RaisedBy::Nobody;
-        open.matter.case.facts.raised_by = by;
+        open.case_file.raised = by != RaisedBy::Nobody;
+        open.case_file.case.facts.raised_by = by;
         // An irregularity that was raised in time does not stand because of a later reply.
-        let until_reply = offence::rule(&open.matter.case).window != Window::GameEnd;
+        let until_reply = offence::rule(&open.case_file.case).window != Window::GameEnd;
         open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
         self.amend(ctx, i, Why::RaisedBy);
         Ok(())

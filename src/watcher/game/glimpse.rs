@@ -105,7 +105,7 @@ impl Game {
             let mut said = self.open.iter().chain(&self.closed);
             let ply = glimpse.open.ply;
             let fits = ply <= self.plies() + 1
-                && glimpse.open.matter.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
+                && glimpse.open.case_file.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
             // The board read the half-move late, and the player had pressed for it.
             let pressed_for = !glimpse.stood
                 && self
@@ -120,15 +120,15 @@ impl Game {
 
     fn tell_glimpse(&mut self, ctx: &mut Ctx<'_>, glimpse: Glimpse) {
         let Glimpse { mut open, at, .. } = glimpse;
-        open.matter.said.certainty = Certainty::Suspected;
+        open.case_file.said.certainty = Certainty::Suspected;
         self.bring_up_to_date(ctx, &mut open);
         // A suspicion counts for nothing, and no reply completes it.
         (open.counted, open.may_stand) = (false, false);
-        let body = Body::Irregularity(Box::new(open.matter.said.clone()));
+        let body = Body::Irregularity(Box::new(open.case_file.said.clone()));
         open.id = self.emit(ctx, Some(at), body);
         open.ended = None;
         // Once play has gone on from there, nobody has to put it right any more.
-        let stands = ctx.sensed.placement().fen() == open.matter.said.placement
+        let stands = ctx.sensed.placement().fen() == open.case_file.said.placement
             && open.target.is_some()
             && self.plies() <= self.plies_at_restoration(&open);
         let question = self.question(&open).filter(|_| stands);
@@ -142,22 +142,22 @@ impl Game {
     /// Brings the ruling of `open` up to date. Since the copy found it, the game may have reported or withdrawn
     /// offences, and half-moves.
     fn bring_up_to_date(&self, ctx: &Ctx<'_>, open: &mut Open) {
-        let counts = offence::counts(&open.matter.case, &ctx.settings.contested);
-        let facts = &mut open.matter.case.facts;
+        let counts = offence::counts(&open.case_file.case, &ctx.settings.contested);
+        let facts = &mut open.case_file.case.facts;
         if let Some(side) = open.offender.filter(|_| counts) {
             facts.offence_number = self.offences[side as usize] + 1;
         }
         facts.moves_completed = self.moves_completed();
         facts.opponent_has_replied = self.is_answered(open.offender, open.ply);
         let before = self.stand_at(open.ply.saturating_sub(1));
-        self.ask_for_mate(ctx, &mut open.matter, before, open.target.as_deref());
+        self.ask_for_mate(ctx, &mut open.case_file, before, open.target.as_deref());
         let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
         let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-        let advice = self.advice(ctx, &open.matter, open.ply, target);
-        let said = &mut open.matter.said;
-        said.offence_number = open.matter.case.facts.offence_number;
+        let advice = self.advice(ctx, &open.case_file, open.ply, target);
+        let said = &mut open.case_file.said;
+        said.offence_number = open.case_file.case.facts.offence_number;
         said.articles.clone_from(&advice.articles);
         said.ruling = advice;
-        open.matter.put_into_words(ctx);
+        open.case_file.put_into_words(ctx);
     }
 }

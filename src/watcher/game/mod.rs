@@ -62,7 +62,7 @@ pub(super) struct Open {
     /// When the watcher reported it.
     pub(super) said: Millis,
     /// The case behind it, and its last report.
-    pub(super) matter: Box<case_file::CaseFile>,
+    pub(super) case_file: Box<case_file::CaseFile>,
     /// A person reported or reopened it: only a person closes it.
     pub(super) by_hand: bool,
     /// How it ended; none while it is open.
@@ -388,10 +388,10 @@ impl Game {
         };
         let count = &mut self.offences[side as usize];
         *count = count.saturating_sub(1);
-        let number = gone.matter.case.facts.offence_number;
+        let number = gone.case_file.case.facts.offence_number;
         for i in 0..self.open.len() {
             let later = &mut self.open[i];
-            let facts = &mut later.matter.case.facts;
+            let facts = &mut later.case_file.case.facts;
             if later.offender == Some(side) && later.counted && facts.offence_number > number {
                 facts.offence_number -= 1;
                 self.amend(ctx, i, Why::OffenceCount);
@@ -403,10 +403,10 @@ impl Game {
     pub(super) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
         let Some(side) = again.offender else { return };
         self.offences[side as usize] += 1;
-        let number = again.matter.case.facts.offence_number;
+        let number = again.case_file.case.facts.offence_number;
         for i in 0..self.open.len() {
             let later = &mut self.open[i];
-            let facts = &mut later.matter.case.facts;
+            let facts = &mut later.case_file.case.facts;
             let is_later = later.id != again.id && later.said >= again.said;
             if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
                 facts.offence_number += 1;

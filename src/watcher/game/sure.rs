@@ -117,7 +117,7 @@ impl Game {
     fn was_mistaken(&self) -> bool {
         let mut said = self.open.iter().chain(&self.closed);
         self.doubt.shaken
-            || said.any(|open| !open.is_dismissed() && open.matter.said.certainty != Certainty::Certain)
+            || said.any(|open| !open.is_dismissed() && open.case_file.said.certainty != Certainty::Certain)
     }
 
     /// True when the press came before the lump, the decision falls within the lump, and nothing in the lump

@@ -1,5 +1,5 @@
 use super::*;
-use crate::dgt::{ClockTime, Lever, PieceCode};
+use crate::dgt::{Lever, PieceCode};
 
 const FIELD: Message<'_> = Message::Field {
     square: 0,
@@ -7,17 +7,7 @@ const FIELD: Message<'_> = Message::Field {
 };
 
 fn clock(left: u32, right: u32, lever: Lever) -> ClockReading {
-    let time = |seconds| ClockTime {
-        seconds,
-        ..ClockTime::default()
-    };
-    ClockReading {
-        left: time(left),
-        right: time(right),
-        running: true,
-        lever,
-        battery_low: false,
-    }
+    ClockReading::of_seconds(left, right, true, lever)
 }
 
 fn late() -> Late {

@@ -3,7 +3,7 @@
 use shakmaty::uci::UciMove;
 
 use super::*;
-use crate::dgt::{ClockReading, ClockTime, Command, Decoder, HostWord, Lever, Message, eventlog::LogRecords};
+use crate::dgt::{ClockReading, Command, Decoder, HostWord, Lever, Message, eventlog::LogRecords};
 use crate::sim::board::{SimulatedBoard, SimulatedIdentity};
 
 /// A board whose log is read.
@@ -104,13 +104,7 @@ fn the_log_tells_the_half_moves_in_their_order() {
 #[test]
 fn the_presses_tell_which_of_several_like_positions_is_meant() {
     let mut table = Table::new();
-    let mut clock = ClockReading {
-        left: ClockTime::default(),
-        right: ClockTime::default(),
-        running: true,
-        lever: Lever::LeftHigh,
-        battery_low: false,
-    };
+    let mut clock = ClockReading::of_seconds(0, 0, true, Lever::LeftHigh);
     for (i, uci) in OPENING.split_whitespace().enumerate() {
         table.play(uci);
         table.press(&mut clock, 500 - i as u32);

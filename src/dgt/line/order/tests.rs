@@ -1,18 +1,7 @@
 use super::*;
-use crate::dgt::clock::ClockTime;
 
 fn clock(left: u32, right: u32, lever: Lever) -> ClockSaid {
-    let time = |seconds| ClockTime {
-        seconds,
-        ..ClockTime::default()
-    };
-    ClockSaid::Reading(ClockReading {
-        left: time(left),
-        right: time(right),
-        running: true,
-        lever,
-        battery_low: false,
-    })
+    ClockSaid::Reading(ClockReading::of_seconds(left, right, true, lever))
 }
 
 fn records(all: &[LogRecord]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! What stood on the board within a lump is told whatever comes after the lump.
 
 use crate::{
-    dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
+    dgt::{ClockReading, Lever, Message, PieceCode},
     event::{Body, Certainty, GameResult, Irregularity},
     laws::{IrregularityKind, Side},
     time::Millis,
@@ -21,17 +21,7 @@ const TOLD: u64 = LUMP + 3500;
 
 /// The clock with White's time or Black's, so many seconds after the fifth.
 fn clock_after(lever: Lever, left: u32, right: u32) -> Message<'static> {
-    let time = |gone: u32| ClockTime {
-        seconds: 600 - gone,
-        ..ClockTime::default()
-    };
-    Message::Clock(ClockReading {
-        left: time(left),
-        right: time(right),
-        running: true,
-        lever,
-        battery_low: false,
-    })
+    Message::Clock(ClockReading::of_seconds(600 - left, 600 - right, true, lever))
 }
 
 fn field(square: u8, piece: PieceCode) -> Message<'static> {

@@ -54,7 +54,8 @@ pub(super) struct SavedOpen {
     may_stand: bool,
     #[serde(default)]
     said: When,
-    matter: Box<CaseFile>,
+    #[serde(rename = "matter")]
+    case_file: Box<CaseFile>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     by_hand: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +138,7 @@ impl SavedOpen {
             counted: open.counted,
             may_stand: open.may_stand,
             said: When(open.said),
-            matter: open.matter.clone(),
+            case_file: open.case_file.clone(),
             by_hand: open.by_hand,
             ended: open.ended.clone(),
         }
@@ -167,7 +168,7 @@ impl SavedOpen {
             counted: self.counted,
             may_stand: self.may_stand,
             said: self.said.0,
-            matter: self.matter.clone(),
+            case_file: self.case_file.clone(),
             by_hand: self.by_hand,
             ended: self.ended.clone(),
         })
