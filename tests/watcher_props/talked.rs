@@ -66,7 +66,7 @@ fn a_daemon_that_is_killed_every_two_seconds_accuses_nobody_besides() {
         .iter()
         .filter(|f| !f.name.starts_with("gathered"))
         .collect();
-    let (seeds, step) = if is_full() { (1..21, 1) } else { (1..2, 5) };
+    let (seeds, step) = if is_full() { (1..21, 1) } else { (1..2, 15) };
     let (mut games, mut wrong) = (0, Vec::new());
     for seed in seeds {
         let mut random = fastrand::Rng::with_seed(seed);
