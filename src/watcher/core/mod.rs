@@ -148,49 +148,6 @@ impl Core {
         core
     }
 
-    pub(super) fn link_up(&mut self, port: &str) {
-        self.link = Some(port.to_string());
-        self.out.changed.info = true;
-    }
-
-    /// True, once, if a game goes on that another daemon watched until now. Its board may report changes all the time.
-    pub(super) fn take_succession(&mut self) -> bool {
-        std::mem::take(&mut self.succeeds) && matches!(&self.phase, Phase::Game(game) if game.is_watched())
-    }
-
-    /// The board was asked for a dump before it was greeted.
-    pub(super) fn expect_before_greeting(&mut self) {
-        self.before_greeting = true;
-    }
-
-    pub(super) fn link_down(&mut self, now: Millis, reason: &str) {
-        self.link = None;
-        self.unheard();
-        if std::mem::take(&mut self.connected) {
-            self.emit(
-                now,
-                Body::BoardDisconnected {
-                    reason: reason.into(),
-                },
-            );
-            self.out.changed.status = true;
-        }
-    }
-
-    /// Nobody reads the board from now on, until the next dump.
-    pub(super) fn unheard(&mut self) {
-        self.gap = true;
-        self.apart = false;
-        self.clock.gap();
-        self.each(|core| {
-            if let Phase::Game(game) = &mut core.phase {
-                game.gap = true;
-                game.press = None;
-                game.later_presses.clear();
-            }
-        });
-    }
-
     /// The present game, with the context of a step; none while there is no game.
     pub(super) fn game_and_ctx(&mut self, now: Millis) -> Option<(&mut Game, Ctx<'_>)> {
         let Phase::Game(game) = &mut self.phase else {

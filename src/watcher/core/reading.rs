@@ -1,5 +1,5 @@
 //! Takes the messages of the board as they come: single squares, dumps, frames of the clock. Each reading
-//! goes to where the hypotheses look for it.
+//! goes to where the hypotheses look for it. Notes when the link to the board comes and goes.
 
 use shakmaty::Bitboard;
 
@@ -13,6 +13,49 @@ use crate::{
 };
 
 impl Core {
+    pub(in crate::watcher) fn link_up(&mut self, port: &str) {
+        self.link = Some(port.to_string());
+        self.out.changed.info = true;
+    }
+
+    /// True, once, if a game goes on that another daemon watched until now. Its board may report changes all the time.
+    pub(in crate::watcher) fn take_succession(&mut self) -> bool {
+        std::mem::take(&mut self.succeeds) && matches!(&self.phase, Phase::Game(game) if game.is_watched())
+    }
+
+    /// The board was asked for a dump before it was greeted.
+    pub(in crate::watcher) fn expect_before_greeting(&mut self) {
+        self.before_greeting = true;
+    }
+
+    pub(in crate::watcher) fn link_down(&mut self, now: Millis, reason: &str) {
+        self.link = None;
+        self.unheard();
+        if std::mem::take(&mut self.connected) {
+            self.emit(
+                now,
+                Body::BoardDisconnected {
+                    reason: reason.into(),
+                },
+            );
+            self.out.changed.status = true;
+        }
+    }
+
+    /// Nobody reads the board from now on, until the next dump.
+    pub(in crate::watcher) fn unheard(&mut self) {
+        self.gap = true;
+        self.apart = false;
+        self.clock.gap();
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.gap = true;
+                game.press = None;
+                game.later_presses.clear();
+            }
+        });
+    }
+
     /// Takes one message of the board.
     pub(in crate::watcher) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
