@@ -102,11 +102,8 @@ pub struct Session {
     line: Stats,
     /// The count `nothings` of the line at the last message.
     nothings_before: u64,
-    /// The board may have been quiet: the session told it so on this link, or had a dump before it set the mode. No
-    /// dump has come since.
+    /// The session told the board to be quiet on this link, and no dump has come since.
     hushed: bool,
-    /// The session asked for a dump before the greeting, and none has come since.
-    hastened: bool,
     /// The board was silent for too long, and no dump has come since.
     silent: bool,
     /// Number of questions for the firmware without an answer. If a board answers all of them, it was only
@@ -148,7 +145,6 @@ impl Session {
             line: Stats::default(),
             nothings_before: 0,
             hushed: false,
-            hastened: false,
             silent: false,
             unanswered: 0,
             told_serial: false,
@@ -235,7 +231,6 @@ impl Session {
                 if matches!(self.phase, Phase::Opening | Phase::Up) {
                     self.is_gap = self.shows_gap();
                 }
-                self.hushed |= std::mem::take(&mut self.hastened);
                 self.dumped(now, squares);
             }
             Message::Clock(reading) => {
@@ -294,10 +289,8 @@ impl Session {
         if matches!(self.phase, Phase::Up) {
             self.dumps.wanted(now);
             self.handle_timeout(now);
-        } else if matches!(self.phase, Phase::Opening | Phase::Draining { .. }) {
-            self.hastened |= matches!(self.phase, Phase::Draining { .. });
+        } else if matches!(self.phase, Phase::Opening) {
             self.ask(Command::Dump);
-            self.pump(now);
         }
     }
 
@@ -327,7 +320,7 @@ impl Session {
     /// The time of [`Self::poll_timeout`] has come (calling it earlier or later does no harm).
     pub fn handle_timeout(&mut self, now: Millis) {
         match self.phase {
-            Phase::Draining { until } if now >= until => self.begin(now),
+            Phase::Draining { until } if now >= until => self.start_over(now),
             Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
             Phase::Fetching { until } if now >= until => self.fetched(now),
             _ => {}
@@ -344,8 +337,7 @@ impl Session {
         let send = (!self.queue.is_empty()).then_some(self.next_send);
         match self.phase {
             Phase::Down => None,
-            Phase::Draining { until } => Some(send.map_or(until, |send| send.min(until))),
-            Phase::Fetching { until } => Some(until),
+            Phase::Draining { until } | Phase::Fetching { until } => Some(until),
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
             Phase::Up => Millis::earliest([

@@ -150,15 +150,6 @@ impl Wire {
         }
     }
 
-    /// Asks for a dump before the greeting, where the board waits to be greeted.
-    pub(super) fn hasten_dump(&mut self, now: Millis) -> bool {
-        let greets = matches!(self, Self::Dgt(_));
-        if greets {
-            self.request_dump(now);
-        }
-        greets
-    }
-
     /// Asks the board to send anything, so that everything it sent before is known to have come. A board that
     /// tells whole positions sends them all the time.
     pub(super) fn request_sign(&mut self, now: Millis) {

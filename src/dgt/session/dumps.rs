@@ -56,7 +56,7 @@ impl Dumps {
         self.mend_due = self.mend_due.filter(|due| *due > now).or(Some(now + MEND));
     }
 
-    /// The handshake is sent. Another dump verifies that the board has its mode.
+    /// The handshake is sent. Changes between its dump and its mode show in another dump.
     pub(super) fn opened(&mut self, now: Millis) {
         self.due = now + MEND;
         self.mend_due = self.mend_due.filter(|due| *due > now);

@@ -11,12 +11,6 @@ const GREETING_RETRY: u64 = 2000;
 const GREETING_TRIES: u32 = 3;
 
 impl Session {
-    /// Greets the board at the other end of a link that was opened just now. A board that reports its changes, to a
-    /// program that was killed for example, goes on with it.
-    pub(super) fn begin(&mut self, now: Millis) {
-        self.greet(now, None, 0);
-    }
-
     /// Starts from the beginning, because the board may be in any mode.
     pub(super) fn start_over(&mut self, now: Millis) {
         self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });
@@ -44,9 +38,7 @@ impl Session {
 
     pub(super) fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
         if tries < GREETING_TRIES {
-            // A board that has never answered may be in a mode in which it does not.
-            let first = (!heard && !self.silent).then_some(Command::Reset);
-            self.greet(now, first, tries);
+            self.greet(now, None, tries);
             if let Phase::Greeting { heard: anything, .. } = &mut self.phase {
                 *anything = heard;
             }
@@ -64,12 +56,11 @@ impl Session {
         self.queue.clear();
         self.told_serial = false;
         self.phase = Phase::Opening;
-        // The mode comes first: what a board does not report is lost.
         for command in [
-            Command::UpdateNice,
             Command::Serial,
             Command::LongSerial,
             Command::Dump,
+            Command::UpdateNice,
             Command::Clock,
         ] {
             self.ask(command);
