@@ -32,6 +32,21 @@ pub enum Heard {
     Press,
 }
 
+impl Heard {
+    /// How many milliseconds after the first update of a square the snapshot is written. As a rule both updates of a
+    /// half-move share a write.
+    pub const UPDATES_MS: u64 = 50;
+
+    /// When the snapshot with what was heard at `now` is written.
+    #[must_use]
+    pub fn due(self, now: Millis) -> Millis {
+        match self {
+            Self::Press => now,
+            Self::Update => now + Self::UPDATES_MS,
+        }
+    }
+}
+
 /// The outbox makes room for this many more events at once.
 const ROOM: usize = 4;
 

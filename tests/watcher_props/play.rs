@@ -11,7 +11,7 @@ use dgt2mqtt::{
     event::Event,
     sim::shown::ShownBoard,
     time::Millis,
-    watcher::{Heard, Settings, Snapshot, Watcher},
+    watcher::{Settings, Snapshot, Watcher},
 };
 
 use crate::{
@@ -74,9 +74,6 @@ pub(crate) fn answers(capture: &Capture) -> bool {
     capture.header.protocol().is_none() && capture.records.iter().all(|r| r.act != Act::LinkDown)
 }
 
-/// The daemon puts updates of squares down after so long, presses and events at once.
-pub(crate) const UPDATES_MS: u64 = 50;
-
 /// A capture that is played to a watcher, and what the board would show if it were asked.
 pub(crate) struct Play {
     settings: Settings,
@@ -137,11 +134,7 @@ impl Play {
 
     /// What the daemon does once it has heard something: see `gateway/board/kept.rs`.
     fn keep_what_is_due(&mut self, now: Millis) {
-        let due = match self.watcher.take_heard() {
-            Some(Heard::Press) => Some(now),
-            Some(Heard::Update) => Some(now + UPDATES_MS),
-            None => None,
-        };
+        let due = self.watcher.take_heard().map(|heard| heard.due(now));
         self.keep_at = self.keep_at.into_iter().chain(due).min();
         if self.seen.len() > self.kept_events || self.keep_at.is_some_and(|at| at <= now) {
             self.keep();

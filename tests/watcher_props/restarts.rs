@@ -7,12 +7,12 @@ use dgt2mqtt::{
     dgt::{ClockReading, Decoder, Message},
     event::{Body, Certainty, GameResult},
     time::Millis,
-    watcher::{GameView, Watcher},
+    watcher::{GameView, Heard, Watcher},
 };
 
 use crate::{
     late,
-    play::{Fixture, Play, Played, UPDATES_MS, answers, fixtures, play_killed, play_killed_once, recorded},
+    play::{Fixture, Play, Played, answers, fixtures, play_killed, play_killed_once, recorded},
     told::collection,
 };
 
@@ -213,7 +213,7 @@ fn kills_change_nothing(away: u64, moments: impl Fn(&Capture) -> Vec<Millis>) {
 fn is_quiet(capture: &Capture, at: Millis) -> bool {
     let presses = presses(capture);
     capture.records.iter().all(|record| {
-        let missed = at - UPDATES_MS <= record.at && record.at <= at + AWAY_MS;
+        let missed = at - Heard::UPDATES_MS <= record.at && record.at <= at + AWAY_MS;
         let tells = matches!(&record.act, Act::FromBoard(bytes) if bytes.first() == Some(&0x8e));
         !missed || !tells && !presses.contains(&record.at)
     })

@@ -6,12 +6,8 @@ use crate::{
     gateway::standing::BoardStanding,
     journal::{AppendError, CommandRecord, Committed, Entry, Written},
     mqtt::{BoardState, CommandReply, StateKey},
-    watcher::{Heard, StateSet},
+    watcher::StateSet,
 };
-
-/// How many milliseconds after the first update of a square the snapshot is written. As a rule both updates of a
-/// half-move share a write.
-const UPDATES_MS: u64 = 50;
 
 /// An entry that the journal has not answered.
 pub(super) struct Pending {
@@ -47,11 +43,7 @@ impl BoardTask {
             return;
         };
         // The wait for the disk goes by the daemon's clock, not by that of the line.
-        let now = self.shared.clock.now();
-        let due = match heard {
-            Heard::Press => now,
-            Heard::Update => now + UPDATES_MS,
-        };
+        let due = heard.due(self.shared.clock.now());
         self.save_at = Some(self.save_at.map_or(due, |known| known.min(due)));
     }
 

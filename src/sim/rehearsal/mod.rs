@@ -20,7 +20,7 @@ use crate::{
     event::Event,
     families::Protocol,
     time::Millis,
-    watcher::{Account, Heard, Settings, Snapshot, Watcher},
+    watcher::{Account, Settings, Snapshot, Watcher},
 };
 
 /// What becomes of the board's event log on its way to the host.
@@ -60,9 +60,6 @@ pub struct Rehearsed {
 const LOOK_MS: u64 = 3371;
 /// A watcher with more events than this in one game never stops.
 const MOST_EVENTS: usize = 5000;
-
-/// A daemon writes down updates of squares so many milliseconds after the first.
-const UPDATES_MS: u64 = 50;
 
 /// One byte at 9600 baud, 8N1, in microseconds.
 const BYTE_US: u64 = 1042;
@@ -109,10 +106,7 @@ impl Journal {
 
     /// Writes down a press at once, and updates of squares soon, for the board does not tell them again.
     fn keep_heard(&mut self, now: Millis, watcher: &mut Watcher) {
-        let heard = watcher.take_heard().map(|heard| match heard {
-            Heard::Press => now,
-            Heard::Update => now + UPDATES_MS,
-        });
+        let heard = watcher.take_heard().map(|heard| heard.due(now));
         self.due = self.due.into_iter().chain(heard).min();
         if self.due.is_some_and(|due| due <= now) {
             self.keep(watcher);
