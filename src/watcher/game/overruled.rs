@@ -1,7 +1,8 @@
 //! A board that does not yet show what a person has entered.
 //!
 //! An arbiter may enter half-moves that nobody has made on the board yet. The board then shows the position
-//! before them, which is no takeback. The arbiter's record counts, and the watcher listens to the board again
+//! before them, which is no takeback. Or the board shows half-moves that the arbiter has taken out: they were not
+//! played again because it still does. The arbiter's record counts, and the watcher listens to the board again
 //! once the board has changed.
 
 use super::{Game, doubt::Overruled};
@@ -31,7 +32,16 @@ impl Game {
         let seen = ctx.sensed.placement();
         let is_start = self.start.placement().agrees(seen);
         let is_before = !self.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
-        is_before.then(|| Overruled::Shown(seen.clone()))
+        (is_before || self.is_foreign(seen)).then(|| Overruled::Shown(seen.clone()))
+    }
+
+    /// True when pieces stand in `seen` that no half-move from the record can have brought there. A piece that is merely
+    /// missing may be in a hand, or not be read.
+    fn is_foreign(&self, seen: &Placement) -> bool {
+        let stand = self.stand();
+        let strange = stand.placement().differing(seen) & seen.occupied();
+        let mut ways = stand.candidates();
+        strange.any() && !ways.any(|way| way.squares().is_superset(strange))
     }
 
     /// True while the watcher does not listen to the board. No press can belong to what it shows.

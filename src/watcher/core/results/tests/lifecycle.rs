@@ -213,3 +213,29 @@ fn a_correction_cannot_take_out_more_half_moves_than_there_are() {
         assert_eq!(refused(&mut watcher, 6000, order), "refused");
     }
 }
+
+/// The board stands against the record that a person entered, and a restart looks for what was missed.
+#[test]
+fn a_restart_leaves_a_record_alone_that_the_board_contradicts() {
+    let mut watcher = after_e4();
+    do_it(
+        &mut watcher,
+        6000,
+        Command::Correct(correct(1, 1, &["e3", "Nf6"])),
+    );
+    let entered = uci(&watcher);
+    assert_eq!(entered, ["e2e3", "g8f6"]);
+    let mut squares = initial_pieces();
+    (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
+    hear(&mut watcher, 9000, clock(Lever::RightHigh));
+    assert_eq!(uci(&watcher), entered);
+    let mut resumed = restarted(&watcher, Settings::default(), &squares, Lever::RightHigh);
+    assert_eq!(uci(&resumed), entered);
+    // The players set the position up, and play on.
+    for (at, square, code) in [(4000, 36, 0), (4400, 44, 1), (4800, 6, 0), (5200, 21, 9)] {
+        show(&mut resumed, at, square, PieceCode(code));
+    }
+    hear(&mut resumed, 8000, clock(Lever::LeftHigh));
+    play(&mut resumed, 10_000, (51, 35, 1), Lever::RightHigh);
+    assert_eq!(uci(&resumed), ["e2e3", "g8f6", "d2d4"]);
+}
