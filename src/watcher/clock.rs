@@ -190,6 +190,8 @@ impl Clock {
                 ClockEvent::Started
             }
             ClockSignal::Stopped => {
+                // Whoever starts it again is heard.
+                self.found_running = false;
                 self.stopped_at = Some(at);
                 ClockEvent::Stopped
             }

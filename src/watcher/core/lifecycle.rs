@@ -428,3 +428,6 @@ impl Core {
         now >= due
     }
 }
+
+#[cfg(test)]
+mod tests;
