@@ -101,12 +101,18 @@ impl Game {
     }
 
     /// True when nobody heard the press in question, the half-move that it belongs to, or a later one, because nobody read the
-    /// board then. Who displaced a piece depends on the half-move before as well.
+    /// board then. Where no illegal half-move stands on the board, the press may belong to the half-move before, too.
     fn is_unheard(&self, finding: &Finding) -> bool {
-        let displaced = finding.kind == IrregularityKind::PiecesDisplaced;
-        let (before, told) = if displaced { (2, TOLD_MS) } else { (1, 0) };
+        use IrregularityKind::{IllegalMove, PiecesDisplaced};
+        let told = if finding.kind == PiecesDisplaced {
+            TOLD_MS
+        } else {
+            0
+        };
         let until = self.missed_until.map(|until| until + told);
-        let first = finding.ply.saturating_sub(before);
+        let first = finding
+            .ply
+            .saturating_sub(if finding.kind == IllegalMove { 1 } else { 2 });
         let mut made = self.record.iter().skip(first);
         until.is_some_and(|until| finding.at <= until)
             || made.any(|made| made.completed_by == CompletedBy::Recovered)
