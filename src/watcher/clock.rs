@@ -333,3 +333,28 @@ impl Clock {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dgt::Lever;
+
+    #[test]
+    fn whoever_starts_a_stopped_clock_again_is_heard() {
+        let mut clock = Clock::new(ClockSideSetting::Auto);
+        let mut hear = |at, running| {
+            clock.heard(
+                Millis(at),
+                ClockReading::of_seconds(5397, 5400, running, Lever::LeftHigh),
+            );
+            clock.tick(Millis(at + 900));
+            while clock.poll().is_some() {}
+            clock.was_found_running()
+        };
+        assert!(hear(1000, true));
+        for at in [2000, 3000, 4000] {
+            hear(at, false);
+        }
+        assert!(!hear(5000, true));
+    }
+}
