@@ -206,8 +206,7 @@ impl Placement {
     }
 
     /// The codes of a rank as one number, the a-file's in the lowest byte: so eight codes are compared at
-    /// once. It is written out because no function is called more often. A closure for each square took a third of
-    /// the time of some tests, which run without optimisation.
+    /// once. It is written out because no function is called more often.
     fn rank(&self, r: usize) -> u64 {
         let (code, a) = (&self.codes, r * 8);
         u64::from_le_bytes([

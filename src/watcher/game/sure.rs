@@ -104,15 +104,13 @@ impl Game {
     /// board then. Where no illegal half-move stands on the board, the press may belong to the half-move before, too.
     fn is_unheard(&self, finding: &Finding) -> bool {
         use IrregularityKind::{IllegalMove, PiecesDisplaced};
-        let told = if finding.kind == PiecesDisplaced {
-            TOLD_MS
-        } else {
-            0
+        let (before, told) = match finding.kind {
+            IllegalMove => (1, 0),
+            PiecesDisplaced => (2, TOLD_MS),
+            _ => (2, 0),
         };
         let until = self.missed_until.map(|until| until + told);
-        let first = finding
-            .ply
-            .saturating_sub(if finding.kind == IllegalMove { 1 } else { 2 });
+        let first = finding.ply.saturating_sub(before);
         let mut made = self.record.iter().skip(first);
         until.is_some_and(|until| finding.at <= until)
             || made.any(|made| made.completed_by == CompletedBy::Recovered)
