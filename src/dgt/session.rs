@@ -74,6 +74,17 @@ enum Phase {
     },
 }
 
+/// What the session asked before the greeting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    /// Nothing: the board may be in any mode.
+    None,
+    /// The board's changes and its position.
+    Asked,
+    /// The same, and the board told its position.
+    Answered,
+}
+
 /// The conversation with one board.
 #[derive(Clone, Debug)]
 pub struct Session {
@@ -102,8 +113,10 @@ pub struct Session {
     line: Stats,
     /// The count `nothings` of the line at the last message.
     nothings_before: u64,
-    /// The session told the board to be quiet on this link, and no dump has come since.
+    /// The board may have been quiet: the session told it so on this link, or did not greet it before its first dump.
+    /// No dump has come since.
     hushed: bool,
+    haste: Haste,
     /// The board was silent for too long, and no dump has come since.
     silent: bool,
     /// Number of questions for the firmware without an answer. If a board answers all of them, it was only
@@ -145,6 +158,7 @@ impl Session {
             line: Stats::default(),
             nothings_before: 0,
             hushed: false,
+            haste: Haste::None,
             silent: false,
             unanswered: 0,
             told_serial: false,
@@ -231,6 +245,9 @@ impl Session {
                 if matches!(self.phase, Phase::Opening | Phase::Up) {
                     self.is_gap = self.shows_gap();
                 }
+                if self.haste == Haste::Asked {
+                    (self.haste, self.hushed) = (Haste::Answered, true);
+                }
                 self.dumped(now, squares);
             }
             Message::Clock(reading) => {
@@ -294,6 +311,17 @@ impl Session {
         }
     }
 
+    /// The game of this board goes on, and a program that was killed listened to it a moment ago. Asks the board for
+    /// its changes and its position before the greeting.
+    pub fn make_haste(&mut self, now: Millis) {
+        if matches!(self.phase, Phase::Draining { .. }) {
+            self.haste = Haste::Asked;
+            self.ask(Command::UpdateNice);
+            self.ask(Command::Dump);
+            self.pump(now);
+        }
+    }
+
     /// Asks for a sign of life at once, unless the session has asked for one since the last message.
     pub fn request_sign(&mut self, now: Millis) {
         if self.phase == Phase::Up
@@ -320,7 +348,7 @@ impl Session {
     /// The time of [`Self::poll_timeout`] has come (calling it earlier or later does no harm).
     pub fn handle_timeout(&mut self, now: Millis) {
         match self.phase {
-            Phase::Draining { until } if now >= until => self.start_over(now),
+            Phase::Draining { until } if now >= until => self.begin(now),
             Phase::Greeting { next, tries, heard } if now >= next => self.greet_again(now, tries, heard),
             Phase::Fetching { until } if now >= until => self.fetched(now),
             _ => {}
@@ -337,7 +365,8 @@ impl Session {
         let send = (!self.queue.is_empty()).then_some(self.next_send);
         match self.phase {
             Phase::Down => None,
-            Phase::Draining { until } | Phase::Fetching { until } => Some(until),
+            Phase::Draining { until } => Some(send.map_or(until, |send| send.min(until))),
+            Phase::Fetching { until } => Some(until),
             Phase::Greeting { next, .. } => Some(send.map_or(next, |send| send.min(next))),
             Phase::Opening => send,
             Phase::Up => Millis::earliest([

@@ -184,6 +184,10 @@ impl Watcher {
         let now = self.time(now);
         self.wire.link_up(now);
         self.core.link_up(port);
+        // A game that goes on cannot wait for the greeting.
+        if self.core.take_succession() && self.wire.make_haste(now) {
+            self.core.expect_before_greeting();
+        }
     }
 
     /// The link to the board is gone.

@@ -150,6 +150,17 @@ impl Wire {
         }
     }
 
+    /// Asks for changes and position before the greeting. False for a board that needs no greeting.
+    pub(super) fn make_haste(&mut self, now: Millis) -> bool {
+        match self {
+            Self::Dgt(dgt) => {
+                dgt.session.make_haste(dgt.backlog.on_line(now));
+                true
+            }
+            Self::Whole(_) => false,
+        }
+    }
+
     /// Asks the board to send anything, so that everything it sent before is known to have come. A board that
     /// tells whole positions sends them all the time.
     pub(super) fn request_sign(&mut self, now: Millis) {

@@ -1,9 +1,9 @@
 //! The daemon is killed every two seconds, and greets the board as often. The board goes on meanwhile, and tells only what it is
-//! asked for. Nobody is accused besides.
+//! asked for. Nobody is accused besides, and what was heard is said.
 
 use dgt2mqtt::{
     capture::{Capture, replay::settings_of},
-    event::Event,
+    event::{Body, Event},
     sim::{
         board::SimulatedIdentity,
         player::PlayedBoard,
@@ -14,13 +14,23 @@ use dgt2mqtt::{
 
 use crate::{
     late::{accusations, is_full},
-    play::{Fixture, fixtures},
+    play::{Fixture, fixtures, recorded},
 };
 
 /// The daemon listens when the game begins.
 const LEAD: u64 = 5000;
 /// Between two kills.
 const EVERY: u64 = 2000;
+/// Offences after which nobody touches the board for three seconds.
+const OFFENCES: [&str; 6] = [
+    "illegal-piece-cannot-move-so",
+    "illegal-own-piece",
+    "illegal-king-left-in-check",
+    "illegal-castling",
+    "illegal-opponents-piece",
+    "illegal-capture",
+];
+
 /// What comes of a capture where the daemon is killed `first` milliseconds after the game begins and every two seconds from there,
 /// and is away for `away` each time.
 fn killed(capture: &Capture, first: u64, away: u64) -> Vec<Event> {
@@ -76,4 +86,21 @@ fn a_daemon_that_is_killed_every_two_seconds_accuses_nobody_besides() {
     );
     // What was half done when the daemon was killed may be ascribed to the wrong player or the wrong article.
     assert!(wrong.len() * 800 <= games, "{}", wrong.join("\n"));
+}
+
+#[test]
+fn and_it_says_many_an_offence() {
+    let (mut said, mut offences) = (0, 0);
+    for name in OFFENCES {
+        let fixture = recorded(name);
+        for first in (0..EVERY).step_by(if is_full() { 50 } else { 250 }) {
+            let events = killed(&fixture.capture, first, 300);
+            let is_offence = |event: &Event| matches!(event.body, Body::Irregularity(_));
+            said += usize::from(events.iter().any(is_offence));
+            offences += 1;
+        }
+    }
+    println!("killed every two seconds: {said} of {offences} offences said or suspected");
+    // Before an offence's press a hand is at the board for most of a second, and the daemon is deaf for 0.4 s of two.
+    assert!(said * 10 >= offences * 3, "{said} of {offences}");
 }

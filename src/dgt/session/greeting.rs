@@ -1,7 +1,7 @@
 //! How a conversation begins, and begins again. The session greets the board until it answers, and asks it to
 //! identify itself.
 
-use super::{CLOCK_SILENCE, Command, Phase, Session, Wish};
+use super::{CLOCK_SILENCE, Command, Haste, Phase, Session, Wish};
 use crate::time::Millis;
 
 /// Between two tries of the greeting.
@@ -11,6 +11,15 @@ const GREETING_RETRY: u64 = 2000;
 const GREETING_TRIES: u32 = 3;
 
 impl Session {
+    /// Greets a board on a new link.
+    pub(super) fn begin(&mut self, now: Millis) {
+        match self.haste {
+            Haste::None | Haste::Asked => self.start_over(now),
+            // It reports its changes. A reset would have it miss some.
+            Haste::Answered => self.greet(now, None, 0),
+        }
+    }
+
     /// Starts from the beginning, because the board may be in any mode.
     pub(super) fn start_over(&mut self, now: Millis) {
         self.hushed |= matches!(self.phase, Phase::Opening | Phase::Up | Phase::Fetching { .. });

@@ -230,6 +230,28 @@ fn the_handshake_of_a_board_that_answers() {
 }
 
 #[test]
+fn a_board_whose_game_goes_on_reports_throughout() {
+    let mut bench = Bench::new();
+    bench.session.link_up(bench.now);
+    bench.session.make_haste(bench.now);
+    bench.run(5000);
+    let begins = [
+        (0, Command::UpdateNice),
+        (100, Command::Dump),
+        (300, Command::Firmware),
+    ];
+    assert_eq!(bench.said[..3], begins);
+    assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
+    assert_eq!(bench.session.identity().serial(), Some("3000000001"));
+    // A board that does not answer may be in any mode.
+    bench.board.power = Power::Off;
+    bench.session.link_up(bench.now);
+    bench.session.make_haste(bench.now);
+    bench.run(5000);
+    assert_eq!(bench.times_of(Command::Reset)[..1], [5300]);
+}
+
+#[test]
 fn commands_keep_their_distance() {
     let mut bench = Bench::connected();
     for round in 0..50 {

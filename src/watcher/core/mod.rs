@@ -71,6 +71,10 @@ pub(super) struct Core {
     pub(super) sensed: Sensed,
     pub(super) link: Option<String>,
     pub(super) connected: bool,
+    /// The watcher goes on from a snapshot, and no link was up since.
+    pub(super) succeeds: bool,
+    /// The next dump may come before the greeting, in which the board identifies itself.
+    before_greeting: bool,
     pub(super) identity: Identity,
     pub(super) hardware: Hardware,
     pub(super) gap: bool,
@@ -119,6 +123,8 @@ impl Core {
             sensed: Sensed::default(),
             link: None,
             connected: false,
+            succeeds: false,
+            before_greeting: false,
             identity: Identity::default(),
             hardware: Hardware::default(),
             gap: false,

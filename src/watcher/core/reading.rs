@@ -18,6 +18,16 @@ impl Core {
         self.out.changed.info = true;
     }
 
+    /// True, once, if a game goes on that another daemon watched until now. Its board may report changes all the time.
+    pub(in crate::watcher) fn take_succession(&mut self) -> bool {
+        std::mem::take(&mut self.succeeds) && matches!(&self.phase, Phase::Game(game) if game.is_watched())
+    }
+
+    /// The board was asked for a dump before it was greeted.
+    pub(in crate::watcher) fn expect_before_greeting(&mut self) {
+        self.before_greeting = true;
+    }
+
     pub(in crate::watcher) fn link_down(&mut self, now: Millis, reason: &str) {
         self.link = None;
         self.unheard();
@@ -88,6 +98,7 @@ impl Core {
     /// itself, if it ever does.
     fn hear(&mut self, now: Millis, identity: &Identity, shows: bool) {
         self.identified(identity);
+        let shows = shows && !self.is_before_greeting();
         if shows && !self.connected && self.link.is_some() {
             self.connected = true;
             self.out.changed.status = true;
@@ -99,6 +110,11 @@ impl Core {
             };
             self.emit(now, body);
         }
+    }
+
+    /// True, once, for a dump that came before the board identified itself, because the greeting could wait.
+    fn is_before_greeting(&mut self) -> bool {
+        std::mem::take(&mut self.before_greeting) && self.identity.serial().is_none()
     }
 
     /// Takes what the board has told of itself.

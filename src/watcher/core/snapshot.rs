@@ -230,6 +230,7 @@ impl Core {
 
     /// Goes on from `snapshot`. The watcher finds what was played since when it reads the board.
     pub(super) fn resume(&mut self, snapshot: &Snapshot) {
+        self.succeeds = true;
         self.out.seq = snapshot.seq;
         self.games = snapshot.games.into();
         if self.settings.orientation == crate::watcher::OrientationSetting::Auto {

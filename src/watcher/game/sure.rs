@@ -78,8 +78,9 @@ impl Game {
     }
 
     /// True when the record is too doubtful to prove anything. Either it is in doubt now; or it was corrected
-    /// lately, some half-moves came without a press, and nobody stopped the clock because of it; or the board
-    /// does not read all pieces, and the record was corrected or nobody heard a half-move of it.
+    /// lately, some half-moves came without a press or nobody read the board for a while, and nobody stopped
+    /// the clock because of it; or the board does not read all pieces, and the record was corrected or nobody
+    /// heard a half-move of it.
     fn is_shaky(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
@@ -92,7 +93,7 @@ impl Game {
             let last = self.record.iter().rev().take(SHAKY);
             last.map(|made| made.completed_by).any(completed)
         };
-        let unpressed = lately(|by| by != CompletedBy::Clock);
+        let unpressed = self.missed_until.is_some() || lately(|by| by != CompletedBy::Clock);
         let corrected = self.doubt.corrected;
         let soon =
             corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
@@ -111,9 +112,11 @@ impl Game {
         };
         let until = self.missed_until.map(|until| until + told);
         let first = finding.ply.saturating_sub(before);
-        let mut made = self.record.iter().skip(first);
+        let mut made = self.record.iter().skip(first).map(|made| made.completed_by);
+        // A displaced piece belongs to the last press that was heard, and before that one others may not have been.
+        let displaced = finding.kind == PiecesDisplaced && until.is_some();
         until.is_some_and(|until| finding.at <= until)
-            || made.any(|made| made.completed_by == CompletedBy::Recovered)
+            || made.any(|by| by == CompletedBy::Recovered || displaced && by == CompletedBy::Reply)
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be

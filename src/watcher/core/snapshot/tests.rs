@@ -109,8 +109,10 @@ fn an_offence_before_a_restart_is_reported_after_it() {
         let (mut squares, mut found) = (initial_pieces(), Vec::new());
         (squares[52], squares[36]) = (PieceCode::EMPTY, PieceCode(1));
         watcher.handle_link_up(Millis(0), "port");
+        // One dump before the greeting, and one in it.
         hear(&mut watcher, 100, Message::Dump(&squares));
-        hear(&mut watcher, 200, clock(Lever::LeftHigh));
+        hear(&mut watcher, 700, Message::Dump(&squares));
+        hear(&mut watcher, 800, clock(Lever::LeftHigh));
         hear(&mut watcher, 9000, clock(Lever::LeftHigh));
         while let Some(event) = watcher.poll_event() {
             assert!(
