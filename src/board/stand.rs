@@ -25,17 +25,23 @@ const LONGEST_FEN: usize = 88;
 pub struct Stand {
     kind: Kind,
     placement: Placement,
-    /// Captures en passant that are believed to be possible, and of which the position itself does not know
-    /// ([`Self::of_placement`]).
-    in_passing: Box<[Move]>,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
     /// Playable.
     Legal(Chess),
+    /// Playable, with captures en passant that are believed to be possible, and of which the position does not know
+    /// ([`Stand::of_placement`]). Few are kept, and in a box they make no stand larger.
+    Believed(Box<Chess>),
     /// Not playable by the Laws (a king left in check, pawns on the last rank), yet play may go on.
-    Irregular(Box<Setup>, CastlingMode),
+    Irregular(Box<Irregular>),
+}
+
+#[derive(Clone, Debug)]
+struct Irregular {
+    setup: Setup,
+    mode: CastlingMode,
 }
 
 impl Stand {
@@ -47,11 +53,7 @@ impl Stand {
     }
 
     fn of(kind: Kind, placement: Placement) -> Self {
-        Self {
-            kind,
-            placement,
-            in_passing: Box::default(),
-        }
+        Self { kind, placement }
     }
 
     /// The stand of any setup: playable if it can be, else with the half-moves that keep the
@@ -67,7 +69,7 @@ impl Stand {
             Ok(chess) => Self::new(chess),
             Err(_) => {
                 let placement = Placement::from(&setup.board);
-                Self::of(Kind::Irregular(Box::new(setup), mode), placement)
+                Self::of(Kind::Irregular(Box::new(Irregular { setup, mode })), placement)
             }
         }
     }
@@ -88,10 +90,26 @@ impl Stand {
         setup.castling_rights = castling_rights(&board, mode);
         setup.board = board;
         setup.turn = turn;
-        let in_passing = captures_en_passant(&setup, mode).into();
-        Self {
-            in_passing,
-            ..Self::of_setup(setup, mode)
+        let mut stand = Self::of_setup(setup, mode);
+        if let Kind::Legal(chess) = stand.kind {
+            stand.kind = Kind::Believed(Box::new(chess));
+        }
+        stand
+    }
+
+    /// The captures en passant that are believed to be possible, and of which the position itself does not know.
+    fn in_passing(&self) -> Vec<Move> {
+        match self.kind {
+            Kind::Believed(_) => captures_en_passant(&self.setup(), self.mode()),
+            Kind::Legal(_) | Kind::Irregular(_) => Vec::new(),
+        }
+    }
+
+    fn playable(&self) -> Result<&Chess, &Irregular> {
+        match &self.kind {
+            Kind::Legal(chess) => Ok(chess),
+            Kind::Believed(chess) => Ok(chess),
+            Kind::Irregular(irregular) => Err(irregular),
         }
     }
 
@@ -112,10 +130,10 @@ impl Stand {
     /// two squares. None if `mv` is no such capture.
     #[must_use]
     pub fn allowing(&self, mv: Move) -> Option<Self> {
-        let mut setup = self.setup();
-        if !self.in_passing.contains(&mv) {
+        if !self.in_passing().contains(&mv) {
             return None;
         }
+        let mut setup = self.setup();
         setup.ep_square = Some(mv.to());
         Some(Self::of_setup(setup, self.mode()))
     }
@@ -130,16 +148,16 @@ impl Stand {
                 .allowing(*mv)
                 .is_some_and(|stand| stand.fen() == self.fen())
         };
-        let was_shown = believed.in_passing.iter().any(shows);
+        let was_shown = believed.in_passing().iter().any(shows);
         was_shown.then_some(believed)
     }
 
     /// Castling mode of the game.
     #[must_use]
     pub fn mode(&self) -> CastlingMode {
-        match &self.kind {
-            Kind::Legal(chess) => chess.castles().mode(),
-            Kind::Irregular(_, mode) => *mode,
+        match self.playable() {
+            Ok(chess) => chess.castles().mode(),
+            Err(irregular) => irregular.mode,
         }
     }
 
@@ -147,12 +165,12 @@ impl Stand {
     /// have different keys as far as 64 bits go: the key ranks hypotheses and proves nothing.
     #[must_use]
     pub fn key(&self) -> u64 {
-        match &self.kind {
-            Kind::Legal(chess) => {
+        match self.playable() {
+            Ok(chess) => {
                 let Zobrist64(key) = chess.zobrist_hash(EnPassantMode::Legal);
                 key
             }
-            Kind::Irregular(setup, _) => setup.turn.fold_wb(self.placement.hash(), !self.placement.hash()),
+            Err(Irregular { setup, .. }) => setup.turn.fold_wb(self.placement.hash(), !self.placement.hash()),
         }
     }
 
@@ -172,13 +190,13 @@ impl Stand {
     /// The half-moves that may be played.
     #[must_use]
     pub fn moves(&self) -> Vec<Move> {
-        match &self.kind {
-            Kind::Legal(chess) => {
+        match self.playable() {
+            Ok(chess) => {
                 let mut moves = chess.legal_moves()[..].to_vec();
-                moves.extend(&self.in_passing);
+                moves.extend(self.in_passing());
                 moves
             }
-            Kind::Irregular(setup, _) => replies(setup),
+            Err(irregular) => replies(&irregular.setup),
         }
     }
 
@@ -191,7 +209,7 @@ impl Stand {
     /// The half-move `mv` as it is written down (SAN, Appendix C of the Laws), in an irregular position too.
     #[must_use]
     pub fn san(&self, mv: Move) -> SanPlus {
-        if let Kind::Legal(chess) = &self.kind {
+        if let Some(chess) = self.chess() {
             return SanPlus::from_move(chess.clone(), mv);
         }
         let mut moves = MoveList::new();
@@ -211,36 +229,33 @@ impl Stand {
     /// Who is to move.
     #[must_use]
     pub fn turn(&self) -> Color {
-        match &self.kind {
-            Kind::Legal(chess) => chess.turn(),
-            Kind::Irregular(setup, _) => setup.turn,
+        match self.playable() {
+            Ok(chess) => chess.turn(),
+            Err(irregular) => irregular.setup.turn,
         }
     }
 
     /// The playable position, if it is one.
     #[must_use]
     pub fn chess(&self) -> Option<&Chess> {
-        match &self.kind {
-            Kind::Legal(chess) => Some(chess),
-            Kind::Irregular(..) => None,
-        }
+        self.playable().ok()
     }
 
     /// The pieces.
     #[must_use]
     pub fn board(&self) -> &Board {
-        match &self.kind {
-            Kind::Legal(chess) => chess.board(),
-            Kind::Irregular(setup, _) => &setup.board,
+        match self.playable() {
+            Ok(chess) => chess.board(),
+            Err(irregular) => &irregular.setup.board,
         }
     }
 
     /// The position as a setup.
     #[must_use]
     pub fn setup(&self) -> Setup {
-        match &self.kind {
-            Kind::Legal(chess) => chess.to_setup(EnPassantMode::Legal),
-            Kind::Irregular(setup, _) => (**setup).clone(),
+        match self.playable() {
+            Ok(chess) => chess.to_setup(EnPassantMode::Legal),
+            Err(irregular) => irregular.setup.clone(),
         }
     }
 
@@ -258,22 +273,22 @@ impl Stand {
     /// What makes two positions the same for repetition (9.2.3): all of a FEN but the counters.
     #[must_use]
     pub fn repetition_key(&self) -> String {
-        match &self.kind {
-            Kind::Legal(chess) => Epd::from_position(chess, EnPassantMode::Legal).to_string(),
-            Kind::Irregular(..) => self.fen(),
+        match self.playable() {
+            Ok(chess) => Epd::from_position(chess, EnPassantMode::Legal).to_string(),
+            Err(_) => self.fen(),
         }
     }
 
     /// The stand after `candidate`, which must be one of this stand's.
     #[must_use]
     pub fn after(&self, candidate: &Candidate) -> Self {
-        match &self.kind {
-            Kind::Legal(chess) => {
+        match self.playable() {
+            Ok(chess) => {
                 let mut next = chess.clone();
                 next.play_unchecked(candidate.mv);
                 Self::of(Kind::Legal(next), candidate.after(&self.placement))
             }
-            Kind::Irregular(..) => self.left_as(&candidate.after(&self.placement)),
+            Err(_) => self.left_as(&candidate.after(&self.placement)),
         }
     }
 

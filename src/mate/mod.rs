@@ -159,7 +159,9 @@ fn quick_proof(position: &Chess, winner: Color) -> Option<Proof> {
 /// Plays moves as long as there is exactly one. None when the moves run in a circle.
 fn walk_forced(mut position: Chess, line: &mut Vec<Move>) -> Option<Chess> {
     let mut seen = Vec::new();
-    while line.len() < FORCED_PLIES {
+    // Spare pieces may lie about on a board. A circle is not worth looking for among so many.
+    let most = if key::fits(&position) { FORCED_PLIES } else { 0 };
+    while line.len() < most {
         let moves: MoveList = position.legal_moves();
         let [only] = moves.as_slice() else { break };
         let key = Key::of(&position);

@@ -11,6 +11,7 @@ fn position(fen: &str) -> Chess {
     let fen: Fen = fen.parse().expect("a FEN");
     fen.into_position::<Chess>(CastlingMode::Standard)
         .or_else(PositionError::ignore_impossible_check)
+        .or_else(PositionError::ignore_too_much_material)
         .expect("a position")
 }
 
@@ -128,13 +129,7 @@ fn a_small_budget_leaves_the_question_open_and_a_larger_one_closes_it() {
 
 #[test]
 fn more_pieces_than_a_side_begins_with_are_answered_all_the_same() {
-    let fen: Fen = "NNNNNNNN/NNNNNNNN/NNNN4/8/8/8/k7/2K5 w - - 0 1"
-        .parse()
-        .expect("a FEN");
-    let crowd = fen
-        .into_position::<Chess>(CastlingMode::Standard)
-        .or_else(PositionError::ignore_too_much_material);
-    let crowd = crowd.expect("a position, if an odd one");
+    let crowd = position("NNNNNNNN/NNNNNNNN/NNNN4/8/8/8/k7/2K5 w - - 0 1");
     let small = Budget {
         closure_positions: 2_000,
     };
@@ -147,6 +142,15 @@ fn more_pieces_than_a_side_begins_with_are_answered_all_the_same() {
         Verdict::Unwinnable(Proof::Material)
     );
     assert!(!is_dead_quick(&crowd));
+}
+
+/// Whoever puts spare pieces on a board may leave one legal move among forty pieces.
+#[test]
+fn more_pieces_than_a_game_has_are_answered_where_one_move_is_forced() {
+    let crowd = position("7k/8/8/7R/PPPBPPPP/PPPPPPPP/PPPPPPPP/KNNNNNNN b - - 0 1");
+    assert_eq!(crowd.legal_moves().len(), 1);
+    assert!(!is_dead_quick(&crowd));
+    assert!(!cannot_mate_quick(&crowd, Color::White));
 }
 
 #[test]
