@@ -1,5 +1,6 @@
 //! The clock of a board in the players' terms: which side belongs to whom, and whose time runs.
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
 use super::ClockSideSetting;
@@ -12,6 +13,18 @@ use crate::{
 
 /// The watcher exchanges the sides of the clock when presses that do not fit add up to this.
 const EXCHANGED: u32 = 9;
+
+/// If the time that stood before a gap has run for no more seconds than these, the press in the gap was the only one.
+const ONE_PRESS_S: u32 = 5;
+
+/// What a clock that ran showed last before nobody listened for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::watcher) struct Ran {
+    /// True if the left time ran.
+    left: bool,
+    /// The seconds of the time that stood.
+    stood_s: u32,
+}
 
 /// How well a press fits the player who moved last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +77,8 @@ pub(super) struct Clock {
     presses: Option<Presses>,
     /// The time that the last press got.
     pressed_at: Millis,
+    /// What it showed before a gap after which it has shown nothing yet.
+    ran: Option<Ran>,
 }
 
 /// The last presses of both sides, by the times that the clock showed for the pressed side.
@@ -163,13 +178,47 @@ impl Clock {
         self.watch.forget();
         self.presses = None;
         self.stopped_at = None;
+        self.ran = None;
     }
 
     /// Frames may have been missed, so the next one is not compared with the last.
     pub(super) fn gap(&mut self) {
+        self.ran = self.ran();
         self.watch.forget();
         self.presses = None;
         self.stopped_at = None;
+    }
+
+    /// What to compare with the first frame after a gap that begins now.
+    pub(super) fn ran(&self) -> Option<Ran> {
+        let Some(reading) = self.watch.reading() else {
+            return self.ran;
+        };
+        reading.counting().map(|side| Ran {
+            left: side == ClockSide::Left,
+            stood_s: reading.time(side.other()).seconds,
+        })
+    }
+
+    /// Goes on after a gap before which the clock showed `ran`.
+    pub(super) fn go_on(&mut self, ran: Option<Ran>) {
+        self.ran = ran;
+    }
+
+    /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not sure, or the
+    /// clock is silent. Told once.
+    pub(super) fn take_missed_press(&mut self) -> Option<Color> {
+        let reading = *self.reading()?;
+        let ran = self.ran.take()?;
+        self.white.filter(|_| !self.guessed)?;
+        let side = if ran.left {
+            ClockSide::Left
+        } else {
+            ClockSide::Right
+        };
+        let fell = ran.stood_s.checked_sub(reading.time(side.other()).seconds);
+        let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
+        once.then(|| self.player(side))
     }
 
     pub(super) fn tick(&mut self, now: Millis) {
@@ -356,5 +405,38 @@ mod tests {
             hear(at, false);
         }
         assert!(!hear(5000, true));
+    }
+
+    /// The press that is found after a gap, before which the left time ran and 60 s stood on the right.
+    fn missed(lever: Lever, right: u32, white: Option<ClockSide>) -> Option<Color> {
+        let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+        let mut clock = Clock::new(ClockSideSetting::Auto);
+        white.into_iter().for_each(|side| clock.found(side));
+        clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh));
+        clock.gap();
+        assert_eq!(clock.take_missed_press(), None, "the clock is silent");
+        clock.heard(Millis(9000), frame(45, right, lever));
+        let missed = clock.take_missed_press();
+        assert_eq!(clock.take_missed_press(), None, "told once");
+        missed
+    }
+
+    #[test]
+    fn a_press_in_a_gap_shows_in_lever_and_times() {
+        use Lever::{LeftHigh, RightHigh};
+        let white = Some(ClockSide::Left);
+        assert_eq!(missed(RightHigh, 58, white), Some(Color::White));
+        assert_eq!(missed(LeftHigh, 60, white), None, "nobody pressed, or both did");
+        assert_eq!(
+            missed(RightHigh, 50, white),
+            None,
+            "there was time for three presses"
+        );
+        assert_eq!(
+            missed(RightHigh, 70, white),
+            None,
+            "the right side got an increment"
+        );
+        assert_eq!(missed(RightHigh, 58, None), None, "whose side it is nobody knows");
     }
 }

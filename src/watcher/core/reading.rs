@@ -74,6 +74,7 @@ impl Core {
                 self.clock.heard(now, *reading);
                 self.out.changed.clock = true;
                 self.clock_events();
+                self.missed_press(now);
             }
             Message::NoClock => {
                 if self.clock.attached == Some(true) {
@@ -183,6 +184,24 @@ impl Core {
                 game.stood_at_press(&before, &placement);
             }
             core.reread(now, gap, changed);
+        });
+        self.missed_press(now);
+    }
+
+    /// Takes in a press of which the clock tells after a gap, once the board was read, too.
+    fn missed_press(&mut self, now: Millis) {
+        if self.gap {
+            return;
+        }
+        let Some(player) = self.clock.take_missed_press() else {
+            return;
+        };
+        self.heard(Heard::Press);
+        self.each(|core| {
+            if let Phase::Game(game) = &mut core.phase {
+                game.missed_until = Some(now);
+            }
+            core.pressed(now, player);
         });
     }
 

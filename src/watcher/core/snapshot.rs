@@ -17,7 +17,7 @@ use crate::{
     board::Orientation,
     dgt::ClockSide,
     time::Millis,
-    watcher::{Table, arrays::is_full_array},
+    watcher::{Table, arrays::is_full_array, clock::Ran},
 };
 use parsed::SavedCount;
 use parsed::When;
@@ -43,6 +43,9 @@ pub struct Snapshot {
     /// True while no press has borne that out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_guessed: bool,
+    /// What the clock showed, if it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ran: Option<Ran>,
     game: Option<SavedGame>,
     /// When it was taken, and the hypotheses of that time.
     at: When,
@@ -77,6 +80,8 @@ struct Read {
     white_left: Option<bool>,
     #[serde(default)]
     side_guessed: bool,
+    #[serde(default)]
+    ran: Option<Ran>,
     #[serde(default)]
     game: Option<SavedGame>,
     #[serde(default)]
@@ -133,6 +138,7 @@ impl TryFrom<Read> for Snapshot {
             orientation: read.orientation,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
+            ran: read.ran,
             game: read.game,
             at: read.at,
             weighed: None,
@@ -221,6 +227,7 @@ impl Core {
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
+            ran: self.clock.ran(),
             at: When(self.now),
             weighed: Weighed::of(self),
             game: game.map(|game| SavedGame::of(game)),
@@ -244,6 +251,7 @@ impl Core {
                 self.clock.found(side);
             }
         }
+        self.clock.go_on(snapshot.ran);
         self.now = Millis(snapshot.taken_at());
         let Some(saved) = &snapshot.game else { return };
         self.take_up(saved, snapshot.orientation);
