@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::teams::Match;
 use crate::tournament::{Pairing, Player};
 
 /// `tournament.json`.
@@ -23,6 +24,9 @@ pub(super) struct RoundCount {
 #[derive(Serialize)]
 pub(super) struct Index<'a> {
     pub(super) pairings: Vec<IndexPairing<'a>>,
+    /// The matches of a tournament of teams.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) matches: Vec<Match<'a>>,
 }
 
 #[derive(Serialize)]
@@ -40,6 +44,8 @@ struct IndexPlayer<'a> {
     lname: Option<&'a str>,
     title: Option<&'a str>,
     federation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team: Option<&'a str>,
 }
 
 impl<'a> IndexPairing<'a> {
@@ -65,6 +71,7 @@ fn index_player(player: &Player) -> IndexPlayer<'_> {
         lname: (!last.is_empty()).then_some(last),
         title: player.title.as_deref(),
         federation: player.federation.as_deref(),
+        team: player.team.as_deref(),
     }
 }
 

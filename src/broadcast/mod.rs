@@ -18,6 +18,7 @@ pub mod round;
 mod rounds;
 mod run;
 pub mod tail;
+mod teams;
 mod writer;
 
 pub use folder::{Folder, FolderError};

@@ -274,9 +274,11 @@ impl Unfolding {
             let hidden = 2 * hidden_moves as usize;
             self.moves.truncate(self.moves.len().saturating_sub(hidden));
         }
+        let last = self.moves.last().and_then(|(made, _)| made.clock);
         let pgn = Pgn {
             tags: Vec::new(),
             moves: self.readable(),
+            clocks: last.map(|clock| [clock.white_ms, clock.black_ms]),
             ..Pgn::begun(&PgnStart {
                 board: "",
                 number: self.number,

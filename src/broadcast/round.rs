@@ -6,6 +6,7 @@ use super::{
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::KeptFile,
     record::{PublicRecord, ShownGame},
+    teams::matches,
 };
 use crate::{
     event::{Body, Event, GameResult},
@@ -142,6 +143,11 @@ impl Round {
             .map(|board| IndexPairing::new(&board.pairing, &board.pgn.result, board.live));
         let index = Index {
             pairings: pairings.collect(),
+            matches: matches(
+                boards
+                    .iter()
+                    .map(|board| (&board.pairing, board.pgn.result.as_str())),
+            ),
         };
         files.insert(format!("{folder}/index.json"), json(&index));
         files.insert("tournament.json".into(), json(&self.summary(count(&boards))));
@@ -204,10 +210,16 @@ impl Round {
         // Pairings go first. A name in the table of a board is for halls without pairings.
         let pairing = pairing.unwrap_or_else(|| {
             let [white, black] = names.unwrap_or_default().map(named);
-            Pairing { white, black }
+            Pairing {
+                white,
+                black,
+                result: None,
+            }
         });
         let date = shown.as_ref().and_then(|shown| shown.date.clone());
-        let mut pgn = shown.map_or_else(unplayed, |shown| shown.pgn);
+        let by_hand = pairing.result.as_deref();
+        let start = self.tournament.start.as_deref();
+        let mut pgn = shown.map_or_else(|| unplayed(by_hand, start), |shown| shown.pgn);
         pgn.tags = self.tags(number, &pairing, date);
         if let Some(kept) = &kept {
             kept.result().clone_into(&mut pgn.result);
@@ -256,6 +268,7 @@ impl Round {
                 ("Title", &player.title),
                 ("Elo", &player.elo),
                 ("FideId", &player.fide_id),
+                ("Team", &player.team),
             ];
             tags.extend(
                 more.into_iter()
@@ -322,11 +335,16 @@ fn named(name: Option<String>) -> Player {
     }
 }
 
-/// A game that has not begun: its tags and an asterisk.
-fn unplayed() -> Pgn {
+/// A game of which no board has told: its tags, and an asterisk or the result that somebody entered. `start` is the FEN
+/// with which it will begin, if that is not the initial array.
+fn unplayed(result: Option<&str>, start: Option<&str>) -> Pgn {
+    // Readers take castling in other arrays than the initial one for that of Chess960.
+    let castles = |fen: &str| fen.split(' ').nth(2).is_some_and(|rights| rights != "-");
     Pgn {
         first_number: 1,
-        result: GameResult::Open.as_str().into(),
+        result: result.unwrap_or(GameResult::Open.as_str()).into(),
+        start_fen: start.map(str::to_owned),
+        chess960: start.is_some_and(castles),
         ..Pgn::default()
     }
 }
@@ -342,134 +360,4 @@ fn time_control(periods: &[Period]) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-
-    fn event(board: &str, seq: u64, time: &str, body: &str) -> Event {
-        let json = format!(
-            r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":1,"t":1.0,"time":"{time}",{body}}}"#
-        );
-        serde_json::from_str(&json).unwrap()
-    }
-
-    fn round() -> Round {
-        let tournament = Tournament {
-            name: Some("Spring \"Open\"".into()),
-            round: 3,
-            rounds: 5,
-            periods: vec![
-                Period {
-                    moves: Some(40),
-                    minutes: 90,
-                    increment: 30,
-                },
-                Period {
-                    moves: None,
-                    minutes: 30,
-                    increment: 30,
-                },
-            ],
-            combined: true,
-            since_ms: "2026-11-21T14:00:00Z"
-                .parse::<jiff::Timestamp>()
-                .unwrap()
-                .as_millisecond(),
-            ..Tournament::default()
-        };
-        let text = "board,white,white_elo,white_title,black,black_federation\n1,\"Moss, M\",2100,FM,\"Tufteland, V\",NOR\n";
-        let pairings = Pairings::parse(text, 3).unwrap();
-        Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()])
-    }
-
-    fn start(board: &str, time: &str) -> Event {
-        let body =
-            format!(r#""type":"game_started","fen":"{INITIAL}","chess960":false,"white":"X","black":"Y""#);
-        event(board, 1, time, &body)
-    }
-
-    #[test]
-    fn before_the_first_move_every_game_is_there_with_its_tags() {
-        let files = round().files(0);
-        let names: Vec<_> = files.keys().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            [
-                "round-3/game-1.pgn",
-                "round-3/game-2.pgn",
-                "round-3/games.pgn",
-                "round-3/index.json",
-                "tournament.json"
-            ]
-        );
-        let game = &files["round-3/game-1.pgn"];
-        assert!(
-            game.starts_with("[Event \"Spring \\\"Open\\\"\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"3.1\"]\n[White \"Moss, M\"]\n[Black \"Tufteland, V\"]\n[TimeControl \"40/5400+30:1800+30\"]\n[WhiteTitle \"FM\"]\n[WhiteElo \"2100\"]\n[Result \"*\"]\n"),
-            "{game}"
-        );
-        assert!(game.ends_with("]\n\n*\n"), "{game}");
-        assert!(
-            files["round-3/game-2.pgn"].contains("[Board \"2\"]"),
-            "told apart"
-        );
-        assert_eq!(
-            files["round-3/games.pgn"],
-            format!("{game}\n{}", files["round-3/game-2.pgn"])
-        );
-    }
-
-    #[test]
-    fn index_and_tournament_follow_the_games() {
-        let mut round = round();
-        round.take(&start("7", "2026-11-21T14:10:00Z"), 0);
-        let value = |round: &mut Round, name: &str| -> serde_json::Value {
-            serde_json::from_str(&round.files(i64::MAX)[name]).unwrap()
-        };
-        let index = value(&mut round, "round-3/index.json");
-        assert_eq!(index["pairings"][0]["live"], true);
-        assert_eq!(index["pairings"][0]["white"]["lname"], "Moss");
-        assert_eq!(index["pairings"][0]["white"]["fname"], "M");
-        assert_eq!(index["pairings"][0]["black"]["federation"], "NOR");
-        assert_eq!(value(&mut round, "tournament.json")["rounds"][2]["live"], 1);
-        assert_eq!(
-            value(&mut round, "tournament.json")["rounds"]
-                .as_array()
-                .unwrap()
-                .len(),
-            5
-        );
-        let ended = event(
-            "7",
-            2,
-            "2026-11-21T15:00:00Z",
-            r#""type":"game_ended","result":"0-1","reason":"arbiter""#,
-        );
-        round.take(&ended, 0);
-        let index = value(&mut round, "round-3/index.json");
-        assert_eq!(
-            (&index["pairings"][0]["live"], &index["pairings"][0]["result"]),
-            (&false.into(), &"0-1".into())
-        );
-        assert!(round.files(i64::MAX)["round-3/game-1.pgn"].ends_with("\n0-1\n"));
-    }
-
-    #[test]
-    fn a_game_of_an_earlier_round_is_not_of_this_one() {
-        let mut round = round();
-        assert!(!round.take(&start("7", "2026-11-21T13:59:00Z"), 0));
-        assert!(
-            !round.take(&start("9", "2026-11-21T14:10:00Z"), 0),
-            "no such board"
-        );
-        assert!(round.files(i64::MAX)["round-3/game-1.pgn"].contains("????"));
-    }
-
-    #[test]
-    fn without_pairings_the_names_are_those_of_the_board() {
-        let mut round = round();
-        round.take(&start("8", "2026-11-21T14:10:00Z"), 0);
-        let game = &round.files(i64::MAX)["round-3/game-2.pgn"];
-        assert!(game.contains("[Date \"2026.11.21\"]\n[Round \"3.2\"]\n[White \"X\"]\n[Black \"Y\"]"));
-    }
-}
+mod tests;

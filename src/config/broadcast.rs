@@ -7,11 +7,13 @@ use std::{
 };
 
 use serde::Deserialize;
+use shakmaty::{CastlingMode, Chess, fen::Fen};
 use toml::Spanned;
 
 use super::{
     Id, Secret,
     checked::{readable, secret_file, within},
+    lichess::lichess_rounds,
     read::Document,
 };
 use crate::{
@@ -80,10 +82,10 @@ pub(super) fn seated(boards: &[String], pairings: &Pairings) -> BTreeMap<String,
         .collect()
 }
 
-/// A broadcast round on lichess.
+/// Broadcast rounds on lichess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lichess {
-    /// Id of the round.
+    /// The rounds as they are written ([`lichess_rounds`]).
     pub round: String,
     /// Token with the scope `study:write`.
     pub token: Secret,
@@ -102,6 +104,7 @@ pub(super) struct RawBroadcast {
     round: Option<Spanned<u32>>,
     rounds: Option<Spanned<u32>>,
     begins: Option<Spanned<String>>,
+    start: Option<Spanned<String>>,
     pairings: Option<Spanned<PathBuf>>,
     boards: Option<Vec<Spanned<String>>>,
     delay_minutes: Option<Spanned<u32>>,
@@ -147,6 +150,10 @@ pub(super) fn broadcast(
         Some(begins) => Some(moment(begins, document)?),
         None => None,
     };
+    let start = match &raw.start {
+        Some(start) => Some(array(start, document)?),
+        None => None,
+    };
     let boards = boards(raw.boards.as_deref(), known, document);
     let listen = match &raw.listen {
         Some(listen) => Some(place(listen, document)?),
@@ -179,6 +186,7 @@ pub(super) fn broadcast(
             round,
             rounds,
             periods: periods.to_vec(),
+            start,
             delay: Delay {
                 ms: i64::from(minutes) * 60_000 + i64::from(seconds) * 1000,
                 moves,
@@ -194,6 +202,21 @@ pub(super) fn broadcast(
         lichess,
         listen,
     })
+}
+
+/// The FEN of the position with which the games begin.
+fn array(text: &Spanned<String>, document: &mut Document<'_>) -> Option<String> {
+    let fen = text.get_ref().parse::<Fen>().map_err(|error| error.to_string());
+    let array = fen.and_then(|fen| {
+        let chess: Result<Chess, _> = fen.clone().into_position(CastlingMode::Chess960);
+        chess.map(|_| fen.to_string()).map_err(|error| error.to_string())
+    });
+    if let Err(error) = &array {
+        let what = format!("{:?} is no position to begin with: {error}", text.get_ref());
+        let help = "write the FEN of the position before the first move, as \"bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1\"";
+        document.problem(text.span(), what, help);
+    }
+    array.ok()
 }
 
 /// The address of the public's view.
@@ -294,12 +317,10 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         );
         return None;
     };
-    if !is_lichess_round(round.get_ref()) {
-        document.problem(
-            round.span(),
-            format!("{:?} is no round of lichess", round.get_ref()),
-            "write the last part of the round's address: eight letters and digits",
-        );
+    if let Err(error) = lichess_rounds(round.get_ref()) {
+        let help =
+            "write \"a1B2c3D4\", or \"a1B2c3D4 1-100, e5F6g7H8 101-180\" for more games than one round takes";
+        document.problem(round.span(), error.to_string(), help);
         return None;
     }
     let server = match &raw.server {
@@ -339,12 +360,6 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         server,
         ca_file,
     })
-}
-
-/// True where `id` can be the id of a round on lichess.
-#[must_use]
-pub fn is_lichess_round(id: &str) -> bool {
-    id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// True where `host`, perhaps with a port, can only be this machine.

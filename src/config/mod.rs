@@ -14,6 +14,7 @@ mod checked;
 mod dashboard;
 mod env;
 mod hint;
+pub mod lichess;
 mod line;
 mod problem;
 mod raw;
@@ -29,7 +30,7 @@ use std::{
 };
 
 pub use alert::{AlertConfig, AlertForm, Language};
-pub use broadcast::{Broadcast, Lichess, is_lichess_round};
+pub use broadcast::{Broadcast, Lichess};
 pub use broker::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;

@@ -40,6 +40,9 @@ pub struct Pgn {
     pub result: String,
     /// How the game ended, if the result does not tell.
     pub termination: Option<&'static str>,
+    /// Milliseconds on the clocks after the last half-move, White's and Black's, if they are to be written. Readers take
+    /// them where a half-move has no time of its own.
+    pub clocks: Option<[u64; 2]>,
 }
 
 /// What is known of a game when it begins.
@@ -109,6 +112,7 @@ impl Pgn {
             moves: Vec::new(),
             result: "*".to_owned(),
             termination: None,
+            clocks: None,
         }
     }
 
@@ -202,6 +206,10 @@ impl Pgn {
         if let Some(fen) = &self.start_fen {
             tags.push(("SetUp".into(), "1".into()));
             tags.push(("FEN".into(), fen.clone()));
+        }
+        if let Some([white, black]) = self.clocks {
+            tags.push(("WhiteClock".into(), clock(white)));
+            tags.push(("BlackClock".into(), clock(black)));
         }
         tags
     }

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     broadcast::began_ms,
-    config::{Broadcast, Config, is_lichess_round},
+    config::{Broadcast, Config, lichess::lichess_rounds},
     journal::wall_ms,
     mqtt::{CommandReply, NextRound, PairingsAsked, Refusal, ReplyTo},
     tournament::{InForce, Pairings, TablesWrong, tables as order},
@@ -239,7 +239,7 @@ impl Desk {
             .as_ref()
             .or_else(|| self.present(asked.round)?.lichess.as_ref());
         let wants = pushes && first != Some(asked.round);
-        let fits = named.map_or(!wants, |named| is_lichess_round(named));
+        let fits = named.map_or(!wants, |named| lichess_rounds(named).is_ok());
         (!fits).then_some(Refused::Lichess(asked.round))
     }
 

@@ -25,6 +25,9 @@ pub struct Tournament {
     pub rounds: u32,
     /// Periods of the time control; empty when unknown.
     pub periods: Vec<Period>,
+    /// FEN of the position with which all games of the round begin, if it is known before them and not the initial array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// How far the public is behind the boards.
     pub delay: Delay,
     /// True where one file has all games together as well.

@@ -160,6 +160,48 @@ async fn the_games_go_out_and_after_failures_the_newest_state_does() {
 }
 
 #[tokio::test]
+async fn an_event_of_many_games_fills_several_rounds() {
+    // One of the rounds is not there at first; the others go on.
+    let missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+    let (port, got) = server(vec![GOOD, missing, GOOD], None);
+    let games = (1..=260).map(|n| game(Some(&format!("gw/{n}")), &format!("Player {n}"), "1. e4"));
+    let settings = Lichess {
+        round: "a1B2c3D4, e5F6g7H8, i9J0k1L2 201-250".into(),
+        ..settings(format!("http://127.0.0.1:{port}"))
+    };
+    let mut pushing = Pushing::start(settings, games.collect());
+    let (mut got, mut pushes) = (got, Vec::new());
+    for _ in 0..6 {
+        let (back, push) = next(got).await;
+        (got, pushes) = (back, pushes.into_iter().chain([push]).collect());
+    }
+    let rounds = ["a1b2c3d4", "e5f6g7h8", "i9j0k1l2"].into_iter().cycle();
+    let sizes = [(1, 100), (101, 100), (201, 50)].into_iter().cycle();
+    for ((push, round), (first, count)) in pushes.iter().zip(rounds).zip(sizes) {
+        assert_eq!(
+            push.head[0],
+            format!("post /api/broadcast/round/{round}/push http/1.1")
+        );
+        assert_eq!(push.body.matches("[White ").count(), count);
+        assert!(push.body.contains(&format!("[White \"Player {first}\"]")));
+    }
+    // The server takes one push a second.
+    for pair in pushes.windows(2) {
+        let waited = pair[1].at - pair[0].at;
+        assert!(waited >= Duration::from_millis(900), "{waited:?}");
+    }
+    let told = pushing.told(|told| told.taken.is_some()).await;
+    assert_eq!((told.error, told.games.len()), (None, 260));
+    let last = &told.games[259];
+    let error = last.error.as_deref().unwrap();
+    assert!(
+        last.game == 260 && error.contains("i9J0k1L2 (games 201-250)"),
+        "{last:?}"
+    );
+    pushing.stop().await;
+}
+
+#[tokio::test]
 async fn a_server_that_has_enough_is_left_in_peace_as_long_as_it_says() {
     let answers = vec![
         "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 4\r\nContent-Length: 34\r\n\r\n{\"error\":\"for lip_secret: slower\"}",

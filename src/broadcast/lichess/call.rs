@@ -64,7 +64,7 @@ pub(super) struct GameAnswer {
     pub(super) error: Option<String>,
 }
 
-/// Calls one server for one round.
+/// Calls one server.
 pub(super) struct Caller {
     settings: Lichess,
     server: Server,
@@ -76,9 +76,9 @@ impl Caller {
         Self { settings, server }
     }
 
-    /// Sends the games.
-    pub(super) async fn push(&mut self, pgn: String) -> Result<PushAnswer, PushError> {
-        let request = self.request(pgn)?;
+    /// Sends the games of `round`.
+    pub(super) async fn push(&mut self, round: &str, pgn: String) -> Result<PushAnswer, PushError> {
+        let request = self.request(round, pgn)?;
         let (status, headers, body) = self.server.call(request).await?;
         if status != StatusCode::OK {
             return Err(PushError::Refused {
@@ -99,8 +99,8 @@ impl Caller {
         Ok(answer)
     }
 
-    fn request(&self, pgn: String) -> Result<Request<Full<Bytes>>, CallError> {
-        let Lichess { round, token, .. } = &self.settings;
+    fn request(&self, round: &str, pgn: String) -> Result<Request<Full<Bytes>>, CallError> {
+        let Lichess { token, .. } = &self.settings;
         Request::post(format!("/api/broadcast/round/{round}/push"))
             .header(header::HOST, self.server.host())
             .header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()))

@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 use self::call::{Caller, PushAnswer, PushError};
 pub use self::told::{Pushed, PushedGame};
 use super::round::Published;
-use crate::config::Lichess;
+use crate::config::{
+    Lichess,
+    lichess::{LichessRound, lichess_rounds},
+};
 
-/// The server's limit of games in one push.
-const MAX_GAMES: usize = 100;
 /// The time between two pushes: moves within it go together, and the server is spared.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// First and longest wait after a failure that may pass.
@@ -53,6 +54,7 @@ pub async fn push(
 
 struct Pusher {
     caller: Caller,
+    rounds: Vec<LichessRound>,
     told: watch::Sender<Option<Pushed>>,
     /// The complaints that the log already has.
     complained: BTreeSet<String>,
@@ -62,19 +64,22 @@ struct Pusher {
 impl Pusher {
     fn new(settings: Lichess, told: watch::Sender<Option<Pushed>>) -> Self {
         let round = settings.round.clone();
+        // Who made the settings has checked them.
+        let rounds = lichess_rounds(&round).unwrap_or_default();
         told.send_replace(Some(Pushed {
             round,
             ..Pushed::default()
         }));
         Self {
             caller: Caller::new(settings),
+            rounds,
             told,
             complained: BTreeSet::new(),
             failures: 0,
         }
     }
 
-    /// Sends the present state. An error says how long to wait before the next try.
+    /// Sends the present state to each round. An error says how long to wait before the next try.
     async fn send(&mut self, games: &[Published]) -> Result<(), Duration> {
         let known: Vec<_> = (1..).zip(games).filter(|(_, game)| is_known(&game.pgn)).collect();
         if known.is_empty() {
@@ -84,49 +89,38 @@ impl Pusher {
             }
             return Ok(());
         }
-        let sent: Vec<&str> = known
-            .iter()
-            .take(MAX_GAMES)
-            .map(|(_, game)| game.pgn.as_str())
-            .collect();
-        match self.caller.push(sent.join("\n")).await {
-            Ok(answer) => {
-                self.taken(&known, answer);
-                sleep(INTERVAL).await;
-                Ok(())
+        let (mut taken, mut failed) = (Vec::new(), Vec::new());
+        for round in self.rounds.clone() {
+            let own: Vec<_> = known
+                .iter()
+                .filter(|(number, _)| round.games.contains(number))
+                .copied()
+                .collect();
+            if own.is_empty() {
+                continue;
             }
-            Err(error) => Err(self.failed(&error)),
+            let sent: Vec<&str> = own.iter().map(|(_, game)| game.pgn.as_str()).collect();
+            match self.caller.push(&round.id, sent.join("\n")).await {
+                Ok(answer) => taken.extend(answered(&own, answer)),
+                Err(error) => failed.push((round, error)),
+            }
+            sleep(INTERVAL).await;
+        }
+        let is_left = |number: usize| !self.rounds.iter().any(|round| round.games.contains(&number));
+        let left = known.iter().filter(|(number, _)| is_left(*number));
+        taken.extend(left.map(|(number, game)| not_taken(*number, game, &self.rounds)));
+        taken.sort_by_key(|game| game.game);
+        self.tell_taken(taken, failed.is_empty());
+        if failed.is_empty() {
+            Ok(())
+        } else {
+            Err(self.failed(&failed))
         }
     }
 
-    fn taken(&mut self, known: &[(usize, &Published)], answer: PushAnswer) {
-        if self.failures > 0 {
-            tracing::info!("lichess: pushing works again");
-        }
-        self.failures = 0;
-        let mut answers = answer.games.into_iter();
-        let games: Vec<_> = known
-            .iter()
-            .enumerate()
-            .map(|(i, (number, game))| {
-                let answer = answers.next();
-                let (moves, error) = match answer {
-                    Some(answer) => (answer.moves, answer.error),
-                    None if i >= MAX_GAMES => {
-                        let many = format!("lichess takes {MAX_GAMES} games; this one was not sent");
-                        (None, Some(many))
-                    }
-                    None => (None, Some("lichess says nothing of it".to_owned())),
-                };
-                PushedGame {
-                    board: game.board.clone(),
-                    game: *number,
-                    moves,
-                    error,
-                }
-            })
-            .collect();
-        for game in &games {
+    /// Tells what was answered on the games. Those of a round that did not answer are as they were told before.
+    fn tell_taken(&mut self, taken: Vec<PushedGame>, whole: bool) {
+        for game in &taken {
             if let Some(error) = &game.error {
                 self.complain(&format!(
                     "it does not take game {}: {error}; the other games go on",
@@ -134,22 +128,40 @@ impl Pusher {
                 ));
             }
         }
+        if whole && self.failures > 0 {
+            tracing::info!("lichess: pushing works again");
+            self.failures = 0;
+        }
         self.tell(|told| {
-            let now = Timestamp::from_second(Timestamp::now().as_second());
-            told.taken = now.ok().map(|now| now.to_string());
-            told.error = None;
-            told.games = games;
+            if whole {
+                let now = Timestamp::from_second(Timestamp::now().as_second());
+                told.taken = now.ok().map(|now| now.to_string());
+                told.error = None;
+                told.games = taken;
+                return;
+            }
+            told.games
+                .retain(|old| !taken.iter().any(|new| new.game == old.game));
+            told.games.extend(taken);
+            told.games.sort_by_key(|game| game.game);
         });
     }
 
-    fn failed(&mut self, error: &PushError) -> Duration {
+    fn failed(&mut self, errors: &[(LichessRound, PushError)]) -> Duration {
+        let several = self.rounds.len() > 1;
+        let said = errors.iter().map(|(round, error)| match several {
+            true => format!("{round}: {error}"),
+            false => error.to_string(),
+        });
+        let said = said.collect::<Vec<_>>().join("; ");
         if self.failures == 0 {
-            tracing::warn!("lichess: {error}; the newest state is sent again until it is taken");
+            tracing::warn!("lichess: {said}; the newest state is sent again until it is taken");
         }
-        self.tell(|told| told.error = Some(error.to_string()));
+        self.tell(|told| told.error = Some(said));
         let wait = RETRY.0.saturating_mul(1 << self.failures.min(5)).min(RETRY.1);
         self.failures += 1;
-        error.peace().unwrap_or(wait)
+        let peace = errors.iter().filter_map(|(_, error)| error.peace()).max();
+        peace.unwrap_or(wait)
     }
 
     fn tell(&self, change: impl FnOnce(&mut Pushed)) {
@@ -161,6 +173,37 @@ impl Pusher {
         if self.complained.insert(what.to_owned()) {
             tracing::warn!("lichess: {what}");
         }
+    }
+}
+
+/// What the server said of the games that were sent, in their order.
+fn answered(own: &[(usize, &Published)], answer: PushAnswer) -> Vec<PushedGame> {
+    let mut answers = answer.games.into_iter();
+    let game = |(number, game): &(usize, &Published)| {
+        let (moves, error) = match answers.next() {
+            Some(answer) => (answer.moves, answer.error),
+            None => (None, Some("lichess says nothing of it".to_owned())),
+        };
+        PushedGame {
+            board: game.board.clone(),
+            game: *number,
+            moves,
+            error,
+        }
+    };
+    own.iter().map(game).collect()
+}
+
+fn not_taken(number: usize, game: &Published, rounds: &[LichessRound]) -> PushedGame {
+    let rounds: Vec<_> = rounds.iter().map(ToString::to_string).collect();
+    let rounds = rounds.join(", ");
+    PushedGame {
+        board: game.board.clone(),
+        game: number,
+        moves: None,
+        error: Some(format!(
+            "no round on lichess takes it: there is {rounds}; name another one in `round`"
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     mistake::{Mistake, MistakeKind},
 };
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 15] = [
     "round",
     "board",
     "white",
@@ -18,10 +18,13 @@ const COLUMNS: [&str; 12] = [
     "white_title",
     "white_fide_id",
     "white_federation",
+    "white_team",
     "black_elo",
     "black_title",
     "black_fide_id",
     "black_federation",
+    "black_team",
+    "result",
 ];
 
 /// The games of `round`, as far as they can be read.
@@ -108,12 +111,13 @@ impl Row<'_> {
                 most: MAX_BOARDS,
             });
         };
+        let result = self.result()?;
         let pairing = self.player("white").zip(self.player("black"));
         Ok(pairing.map(|(white, black)| Seated {
             line,
             black_line: line,
             board,
-            pairing: Pairing { white, black },
+            pairing: Pairing { white, black, result },
         }))
     }
 
@@ -144,6 +148,21 @@ impl Row<'_> {
         Ok(())
     }
 
+    /// The result as PGN writes it. People write a half in several ways; none where the game is not over.
+    fn result(&self) -> Result<Option<String>, MistakeKind> {
+        let Some(text) = self.get("result").filter(|text| text != "*") else {
+            return Ok(None);
+        };
+        let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let written = match bare.replace([':', '–'], "-").as_str() {
+            "1-0" | "+--" => "1-0",
+            "0-1" | "--+" => "0-1",
+            "1/2-1/2" | "½-½" | "1/2" | "½" | "0.5-0.5" | "=" => "1/2-1/2",
+            _ => return Err(MistakeKind::ResultUnknown { text }),
+        };
+        Ok(Some(written.to_owned()))
+    }
+
     fn player(&self, side: &str) -> Option<Player> {
         let more = |what| self.get(&format!("{side}_{what}"));
         Some(Player {
@@ -152,6 +171,7 @@ impl Row<'_> {
             elo: more("elo"),
             fide_id: more("fide_id"),
             federation: more("federation"),
+            team: more("team"),
         })
     }
 }
@@ -213,6 +233,23 @@ mod tests {
             panic!("another error");
         };
         assert_eq!(mistakes.len(), 1, "{mistakes:?}");
+    }
+
+    #[test]
+    fn teams_and_results_are_read_as_people_write_them() {
+        let text = "board,white,white_team,black,black_team,result\n1,A,Riga,B,Oslo,½ - ½\n2,C,Oslo,D,Riga,0:1\n\
+                    3,E,Riga,F,Oslo,+--\n4,G,Oslo,H,Riga,*\n5,I,,J,,\n";
+        let pairings = parse(text, 1).unwrap();
+        let games: Vec<_> = pairings.boards.iter().flatten().collect();
+        let results: Vec<_> = games.iter().map(|game| game.result.as_deref()).collect();
+        assert_eq!(results, [Some("1/2-1/2"), Some("0-1"), Some("1-0"), None, None]);
+        assert_eq!(games[1].white.team.as_deref(), Some("Oslo"));
+        assert_eq!(games[4].black.team, None);
+        let wrong = parse("board,white,black,result\n1,A,B,2-0\n", 1).unwrap_err();
+        assert!(
+            wrong.to_string().starts_with("line 2: \"2-0\" is no result"),
+            "{wrong}"
+        );
     }
 
     #[test]

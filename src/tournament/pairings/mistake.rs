@@ -47,6 +47,9 @@ pub enum MistakeKind {
         "{text:?} stands in the column {column:?}: has a column shifted? Put names with a comma in quotes, and write every column of the first line"
     )]
     ColumnShifted { column: String, text: String },
+    /// A result is none that PGN has.
+    #[error("{text:?} is no result; write 1-0, 0-1 or 1/2-1/2, or nothing while the game is not over")]
+    ResultUnknown { text: String },
     /// A quote is open at the end of its line.
     #[error("a quote is not closed; close it in the same line, and write a quote within quotes twice")]
     QuoteOpen,
@@ -75,7 +78,7 @@ pub enum MistakeKind {
 }
 
 const COLUMNS_HELP: &str = "the first line names the columns, separated by commas, semicolons or tabs: board, white, black \
-                            and, if wanted, round, white_elo, white_title, white_fide_id, white_federation and the same for black";
+                            and, if wanted, round, white_elo, white_title, white_fide_id, white_federation, white_team, the same for black, and result";
 
 const PLAYER_HELP: &str =
     "a line of a player is `001`, then columns 5-8 his number, 15-47 his name and from 92 ten for each round";

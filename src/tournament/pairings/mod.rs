@@ -26,6 +26,9 @@ pub struct Player {
     pub fide_id: Option<String>,
     /// Federation, three letters.
     pub federation: Option<String>,
+    /// Team, in a tournament of teams.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
 }
 
 /// A game of the round.
@@ -35,6 +38,9 @@ pub struct Pairing {
     pub white: Player,
     /// Black.
     pub black: Player,
+    /// The result that somebody entered by hand: `1-0`, `0-1` or `1/2-1/2`. It counts where no board has the game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 /// The pairings of one round, as a file has them.

@@ -62,7 +62,32 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
                 .filter_map(|(number, entry)| elsewhere(*number, entry, &entries)),
         );
     }
+    for (player, team) in teams(text) {
+        if let Some(entry) = entries.get_mut(&player) {
+            entry.player.team = Some(team);
+        }
+    }
     boards(&entries)
+}
+
+/// The starting numbers of players in teams, each with the name of the team: lines `013`, the name in columns 5-36, then the
+/// players.
+fn teams(text: &str) -> Vec<(u32, String)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("013 "));
+    lines
+        .flat_map(|line| {
+            let name: String = line.chars().take(32).collect();
+            let players: String = line.chars().skip(32).collect();
+            let players: Vec<u32> = players
+                .split_whitespace()
+                .filter_map(|number| number.parse().ok())
+                .collect();
+            let name = filled(&name);
+            players
+                .into_iter()
+                .filter_map(move |player| Some((player, name.clone()?)))
+        })
+        .collect()
 }
 
 /// The mistake if the opponent of `entry` names another opponent, or does not exist.
@@ -101,6 +126,7 @@ fn entry(at: usize, line: &[char], round: u32) -> Option<(u32, Entry)> {
         elo: field(49, 52).filter(|elo| elo != "0"),
         fide_id: field(58, 68).filter(|id| id != "0"),
         federation: field(54, 56),
+        team: None,
     };
     let entry = Entry {
         line: at,
@@ -159,6 +185,7 @@ fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
             let pairing = Pairing {
                 white: white.player.clone(),
                 black: black.player.clone(),
+                result: None,
             };
             Some((order, white.line, black.line, pairing))
         })
@@ -191,6 +218,20 @@ mod tests {
             line += &format!("{opponent:4} {colour} {result}  ");
         }
         line
+    }
+
+    #[test]
+    fn teams_have_their_players() {
+        let team = |name: &str, players: &str| format!("013 {name:32}{players}");
+        let text = [
+            line(1, "A", "", 2500, &[(2, 'w', ' ')]),
+            line(2, "B", "", 2400, &[(1, 'b', ' ')]),
+            team("Riga II", "   1    7"),
+            team("Tromsø", "   2"),
+        ];
+        let game = parse(&text.join("\n"), 1).unwrap().boards[0].clone().unwrap();
+        assert_eq!(game.white.team.as_deref(), Some("Riga II"));
+        assert_eq!(game.black.team.as_deref(), Some("Tromsø"));
     }
 
     fn file() -> String {

@@ -1,0 +1,172 @@
+use super::*;
+
+const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
+fn event(board: &str, seq: u64, time: &str, body: &str) -> Event {
+    let json = format!(
+        r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":1,"t":1.0,"time":"{time}",{body}}}"#
+    );
+    serde_json::from_str(&json).unwrap()
+}
+
+fn round() -> Round {
+    let tournament = Tournament {
+        name: Some("Spring \"Open\"".into()),
+        round: 3,
+        rounds: 5,
+        periods: vec![
+            Period {
+                moves: Some(40),
+                minutes: 90,
+                increment: 30,
+            },
+            Period {
+                moves: None,
+                minutes: 30,
+                increment: 30,
+            },
+        ],
+        combined: true,
+        since_ms: "2026-11-21T14:00:00Z"
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+            .as_millisecond(),
+        ..Tournament::default()
+    };
+    let text = "board,white,white_elo,white_title,black,black_federation\n1,\"Moss, M\",2100,FM,\"Tufteland, V\",NOR\n";
+    let pairings = Pairings::parse(text, 3).unwrap();
+    Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()])
+}
+
+fn start(board: &str, time: &str) -> Event {
+    let body = format!(r#""type":"game_started","fen":"{INITIAL}","chess960":false,"white":"X","black":"Y""#);
+    event(board, 1, time, &body)
+}
+
+#[test]
+fn before_the_first_move_every_game_is_there_with_its_tags() {
+    let files = round().files(0);
+    let names: Vec<_> = files.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "round-3/game-1.pgn",
+            "round-3/game-2.pgn",
+            "round-3/games.pgn",
+            "round-3/index.json",
+            "tournament.json"
+        ]
+    );
+    let game = &files["round-3/game-1.pgn"];
+    assert!(
+        game.starts_with("[Event \"Spring \\\"Open\\\"\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"3.1\"]\n[White \"Moss, M\"]\n[Black \"Tufteland, V\"]\n[TimeControl \"40/5400+30:1800+30\"]\n[WhiteTitle \"FM\"]\n[WhiteElo \"2100\"]\n[Result \"*\"]\n"),
+        "{game}"
+    );
+    assert!(game.ends_with("]\n\n*\n"), "{game}");
+    assert!(
+        files["round-3/game-2.pgn"].contains("[Board \"2\"]"),
+        "told apart"
+    );
+    assert_eq!(
+        files["round-3/games.pgn"],
+        format!("{game}\n{}", files["round-3/game-2.pgn"])
+    );
+}
+
+#[test]
+fn what_is_known_before_the_first_move_is_there() {
+    let array = "bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1";
+    let text = "board,white,white_team,black,black_team,result\n1,A,Riga,B,Oslo,\n2,C,Oslo,D,Riga,\n3,E,Riga,F,Oslo,1/2\n";
+    let tournament = Tournament {
+        round: 1,
+        start: Some(array.into()),
+        ..Tournament::default()
+    };
+    let pairings = Pairings::parse(text, 1).unwrap();
+    let mut round = Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()]);
+    let files = round.files(0);
+    let of_array = format!("[Variant \"Chess960\"]\n[SetUp \"1\"]\n[FEN \"{array}\"]\n");
+    let game = &files["round-1/game-1.pgn"];
+    assert!(
+        game.contains("[WhiteTeam \"Riga\"]\n[BlackTeam \"Oslo\"]\n"),
+        "{game}"
+    );
+    assert!(
+        game.ends_with(&format!("[Result \"*\"]\n{of_array}\n*\n")),
+        "{game}"
+    );
+    // There is no third board: somebody enters the result.
+    assert!(files["round-1/game-3.pgn"].ends_with("\n1/2-1/2\n"));
+    let index: serde_json::Value = serde_json::from_str(&files["round-1/index.json"]).unwrap();
+    let stands =
+        serde_json::json!([{ "teams": ["Riga", "Oslo"], "points": [0.5, 0.5], "over": 1, "games": 3 }]);
+    assert_eq!(index["matches"], stands);
+}
+
+#[test]
+fn the_clocks_are_those_of_the_last_half_move_that_is_shown() {
+    let mut round = round();
+    round.take(&start("7", "2026-11-21T14:10:00Z"), 0);
+    assert!(!round.files(i64::MAX)["round-3/game-1.pgn"].contains("Clock"));
+    let moved = r#""type":"move","ply":1,"uci":"e2e4","san":"e4","fen":"rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1","completed_by":"clock","clock":{"white_ms":5429000,"black_ms":3600000,"running":"black"}"#;
+    round.take(&event("7", 2, "2026-11-21T14:11:00Z", moved), 0);
+    let game = &round.files(i64::MAX)["round-3/game-1.pgn"];
+    assert!(
+        game.contains("[WhiteClock \"1:30:29\"]\n[BlackClock \"1:00:00\"]\n"),
+        "{game}"
+    );
+}
+
+#[test]
+fn index_and_tournament_follow_the_games() {
+    let mut round = round();
+    round.take(&start("7", "2026-11-21T14:10:00Z"), 0);
+    let value = |round: &mut Round, name: &str| -> serde_json::Value {
+        serde_json::from_str(&round.files(i64::MAX)[name]).unwrap()
+    };
+    let index = value(&mut round, "round-3/index.json");
+    assert_eq!(index["pairings"][0]["live"], true);
+    assert_eq!(index["pairings"][0]["white"]["lname"], "Moss");
+    assert_eq!(index["pairings"][0]["white"]["fname"], "M");
+    assert_eq!(index["pairings"][0]["black"]["federation"], "NOR");
+    assert_eq!(value(&mut round, "tournament.json")["rounds"][2]["live"], 1);
+    assert_eq!(
+        value(&mut round, "tournament.json")["rounds"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    let ended = event(
+        "7",
+        2,
+        "2026-11-21T15:00:00Z",
+        r#""type":"game_ended","result":"0-1","reason":"arbiter""#,
+    );
+    round.take(&ended, 0);
+    let index = value(&mut round, "round-3/index.json");
+    assert_eq!(
+        (&index["pairings"][0]["live"], &index["pairings"][0]["result"]),
+        (&false.into(), &"0-1".into())
+    );
+    assert!(round.files(i64::MAX)["round-3/game-1.pgn"].ends_with("\n0-1\n"));
+}
+
+#[test]
+fn a_game_of_an_earlier_round_is_not_of_this_one() {
+    let mut round = round();
+    assert!(!round.take(&start("7", "2026-11-21T13:59:00Z"), 0));
+    assert!(
+        !round.take(&start("9", "2026-11-21T14:10:00Z"), 0),
+        "no such board"
+    );
+    assert!(round.files(i64::MAX)["round-3/game-1.pgn"].contains("????"));
+}
+
+#[test]
+fn without_pairings_the_names_are_those_of_the_board() {
+    let mut round = round();
+    round.take(&start("8", "2026-11-21T14:10:00Z"), 0);
+    let game = &round.files(i64::MAX)["round-3/game-2.pgn"];
+    assert!(game.contains("[Date \"2026.11.21\"]\n[Round \"3.2\"]\n[White \"X\"]\n[Black \"Y\"]"));
+}
