@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::{archive::Archive, settings};
+use super::{settings, tarball::Archive};
 use crate::{
     broadcast::Folder,
     config::Config,

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use rustix::fs::{Mode, OFlags, openat};
 use serde_json::Value;
 
-use super::{archive::Archive, settings};
+use super::{settings, tarball::Archive};
 use crate::{
     config::{Config, ConfigError},
     event::SCHEMA_VERSION,
