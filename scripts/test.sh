@@ -55,6 +55,8 @@ need openssl openssl || {
     echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
     exit 1
 }
+# Debian keeps the server out of the path; `psql` comes with it. Its tests say themselves when they are skipped.
+need pg_ctlcluster postgresql || echo "PostgreSQL is missing: the archive is not tested" >&2
 # The tests of the page, of what others read and of accessibility say themselves when they are skipped.
 need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
 if need npm npm; then

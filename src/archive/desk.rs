@@ -11,7 +11,7 @@ use super::{
 };
 
 /// How many bytes of events wait for the database at most. What comes beyond is asked for later.
-const MOST_WAITING: usize = 32 << 20;
+const MOST_WAITING: usize = 16 << 20;
 /// No questions are asked while more than this waits.
 const ENOUGH_WAITING: usize = MOST_WAITING / 8;
 /// How many questions may be under way.

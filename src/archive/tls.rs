@@ -19,11 +19,8 @@ use tokio_rustls::{
 #[derive(Clone)]
 pub(super) struct Connector(pub(super) Option<Arc<ClientConfig>>);
 
-/// A handshake with the server of this name.
-pub(super) struct Handshake {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-}
+/// A handshake with the server of this name; none where TLS is forbidden, and the library still asks for one.
+pub(super) struct Handshake(Option<(TlsConnector, ServerName<'static>)>);
 
 /// A connection with TLS.
 pub(super) struct Encrypted<S>(client::TlsStream<S>);
@@ -37,12 +34,11 @@ where
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> io::Result<Handshake> {
-        let config = self
-            .0
-            .clone()
-            .ok_or_else(|| io::Error::other("no certificates are configured"))?;
+        let Some(config) = self.0.clone() else {
+            return Ok(Handshake(None));
+        };
         let name = ServerName::try_from(domain.to_owned()).map_err(io::Error::other)?;
-        Ok(Handshake { config, name })
+        Ok(Handshake(Some((TlsConnector::from(config), name))))
     }
 }
 
@@ -55,8 +51,12 @@ where
     type Future = Pin<Box<dyn Future<Output = io::Result<Encrypted<S>>> + Send>>;
 
     fn connect(self, stream: S) -> Self::Future {
-        let connecting = TlsConnector::from(self.config).connect(self.name, stream);
-        Box::pin(async { connecting.await.map(Encrypted) })
+        Box::pin(async {
+            let (connector, name) = self
+                .0
+                .ok_or_else(|| io::Error::other("no certificates are configured"))?;
+            connector.connect(name, stream).await.map(Encrypted)
+        })
     }
 }
 

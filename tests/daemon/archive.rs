@@ -329,13 +329,14 @@ fn a_password_goes_to_another_machine_over_tls_only() {
         log(&config)
     );
     drop(archive);
-    for name in ["elsewhere.key", "elsewhere.pem"] {
-        postgres.write(name, &fs::read_to_string(folder.path().join(name)).unwrap());
-    }
+    let put = |name: &str| postgres.write(name, &fs::read_to_string(folder.path().join(name)).unwrap());
+    let (key, certificate) = (put("elsewhere.key"), put("elsewhere.pem"));
+    let who = postgres.write("who", "hostssl all all 127.0.0.1/32 scram-sha-256\n");
     postgres.rows("alter role archive password 'open sesame'");
     postgres.stop();
-    postgres.configure("ssl = on\nssl_key_file = '../elsewhere.key'\nssl_cert_file = '../elsewhere.pem'\nhba_file = '../hba'\n");
-    postgres.write("hba", "hostssl all all 127.0.0.1/32 scram-sha-256\n");
+    postgres.configure(&format!(
+        "ssl = on\nssl_key_file = '{key}'\nssl_cert_file = '{certificate}'\nhba_file = '{who}'\n"
+    ));
     postgres.resume();
     // The certificate is made out for broker.example.
     let wrong = at("db.example");

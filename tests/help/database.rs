@@ -5,7 +5,6 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
 };
 
 use serde_json::Value;
@@ -18,11 +17,10 @@ const SERVERS: &str = "/usr/lib/postgresql";
 /// Who runs the server where the test is root, which the server refuses to be.
 const USER: &str = "postgres";
 
-/// A server with an empty database; gone with the last clone.
-#[derive(Clone)]
+/// A server with an empty database; gone with the value.
 pub struct Postgres {
     pub port: u16,
-    own: Arc<Own>,
+    own: Own,
 }
 
 struct Own {
@@ -61,10 +59,7 @@ impl Postgres {
             own.folder.path().display()
         );
         own.write("more.conf", &settings);
-        let server = Self {
-            port,
-            own: Arc::new(own),
-        };
+        let server = Self { port, own };
         server.configure("include '../more.conf'\n");
         server.resume();
         Some(server)
@@ -78,9 +73,9 @@ impl Postgres {
         file.write_all(lines.as_bytes()).unwrap();
     }
 
-    /// Writes a file beside its data that the server can read, and nobody else.
-    pub fn write(&self, name: &str, text: &str) {
-        self.own.write(name, text);
+    /// Writes a file beside its data that the server can read, and nobody else. Returns its path.
+    pub fn write(&self, name: &str, text: &str) -> String {
+        self.own.write(name, text)
     }
 
     /// Starts it (again) with what it kept.
@@ -159,7 +154,7 @@ impl Own {
         self.folder.path().join("data").display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) {
+    fn write(&self, name: &str, text: &str) -> String {
         let path = self.folder.path().join(name);
         fs::write(&path, text).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -173,6 +168,7 @@ impl Own {
                     .success()
             );
         }
+        path.display().to_string()
     }
 
     /// Runs one of its programs, as a user that it takes.
@@ -193,8 +189,9 @@ impl Own {
         let status = command.status().unwrap();
         assert!(
             status.success(),
-            "{command:?}: {}",
-            fs::read_to_string(&said).unwrap()
+            "{command:?}: {} {}",
+            fs::read_to_string(&said).unwrap(),
+            fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
         );
     }
 }
