@@ -2,22 +2,19 @@
 //! table once.
 
 use std::{
-    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
-use dgt2mqtt::link::file::read_capture;
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
     certificates::certificates,
     database::Postgres,
-    hall::{Daemon, Seat, Simulator, configure, fixture, journal, program, until},
+    hall::{Daemon, configure, journal, program, until},
     seed::{rng, rounds},
     station::{Station, broker},
     wiring::{Restless, Wiring},
@@ -27,13 +24,13 @@ use crate::{
 const RESTLESS: &str = "7";
 
 /// The program under test; what it says goes to `archive.log` beside its configuration.
-struct Archive {
+pub struct Archive {
     child: Child,
 }
 
 impl Archive {
     /// For the tournament `Spring Open`, in `database`, with more lines of `[archive]`.
-    fn configure(folder: &Path, broker: u16, database: &str, more: &str) -> PathBuf {
+    pub fn configure(folder: &Path, broker: u16, database: &str, more: &str) -> PathBuf {
         let path = folder.join("archive.toml");
         let text = format!(
             "[broker]\nurls = [\"mqtt://127.0.0.1:{broker}\"]\nkeep_alive = 5\n[archive]\ndatabase = \"{database}\"\nevent = \"Spring Open\"\n{more}\n"
@@ -42,7 +39,7 @@ impl Archive {
         path
     }
 
-    fn start(config: &Path) -> Self {
+    pub fn start(config: &Path) -> Self {
         Self::start_at(config, &[])
     }
 
@@ -62,7 +59,7 @@ impl Archive {
     }
 
     /// SIGTERM; whether it ended well.
-    fn stop(mut self) -> bool {
+    pub fn stop(mut self) -> bool {
         let kill = Command::new("kill").arg(self.child.id().to_string()).status();
         assert!(kill.unwrap().success());
         until("its end", PATIENCE, || self.child.try_wait().unwrap()).success()
@@ -347,152 +344,4 @@ fn a_password_goes_to_another_machine_over_tls_only() {
     wait_for_log(&config, "the database takes the events of \"Spring Open\"");
     assert!(archive.stop());
     assert!(!log(&config).contains("sesame"));
-}
-
-/// Games with all that the queries are about, and an arbiter who rules.
-const GAMES: [&str; 3] = [
-    "illegal-stands-rapid",
-    "spare-queen-and-a-long-thought",
-    "vienna-1910",
-];
-
-/// The queries by their names.
-fn queries() -> BTreeMap<String, String> {
-    let text = include_str!("../../contrib/archive/queries.sql");
-    let parts = text.split(";\n").filter(|part| part.contains("select"));
-    let named = parts.map(|part| {
-        let names = part
-            .lines()
-            .filter_map(|line| line.strip_prefix("-- ")?.split_once(": "));
-        let is_name = |name: &&str| {
-            name.chars()
-                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-        };
-        let name = names.map(|(name, _)| name).find(is_name).expect("a name");
-        (name.to_owned(), part.to_owned())
-    });
-    named.collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_queries_tell_of_an_evening() {
-    let Some(postgres) = Postgres::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let mosquitto = Mosquitto::start(folder.path(), "");
-    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
-    let paths = GAMES.map(fixture);
-    let simulator = Simulator::start(&["--speed", "3"], &paths);
-    let captures = paths.each_ref().map(|path| read_capture(path).unwrap());
-    let seats: Vec<Seat<'_>> = (1..)
-        .zip(simulator.ports.iter().zip(&captures))
-        .map(|(id, (port, capture))| Seat {
-            id: id.to_string(),
-            port,
-            capture,
-        })
-        .collect();
-    let config = configure(folder.path(), mosquitto.port, &seats);
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text + "[broadcast]\nfolder = \"public\"\nround = 4\n").unwrap();
-    let archive = Archive::start(&Archive::configure(
-        folder.path(),
-        mosquitto.port,
-        &postgres.url(),
-        "",
-    ));
-    let daemon = Daemon::start(&config);
-    for (board, ply) in [("1", 5), ("2", 8), ("3", 21)] {
-        subscriber.played(board, ply).await;
-    }
-    let accused = subscriber
-        .wait("the offence", |got| {
-            got.topic.ends_with("/board/1/event/irregularity")
-        })
-        .await
-        .json();
-    let penalty = json!({ "kind": "time", "seconds": 60, "to": "black" });
-    let id = &accused["id"];
-    for (verb, fields) in [
-        (
-            "note",
-            json!({ "ref": "1", "sender": "Anna", "irregularity": id, "penalty": penalty }),
-        ),
-        (
-            "report",
-            json!({ "ref": "2", "sender": "Boris", "kind": "disturbing", "offender": "black", "ply": 5 }),
-        ),
-    ] {
-        let topic = format!("dgt2mqtt/gw/board/1/cmd/{verb}");
-        subscriber.publish(&topic, false, fields.to_string(), None).await;
-    }
-    let reported = |got: &crate::broker::Got| {
-        got.topic.ends_with("/board/1/event/irregularity") && got.json()["kind"] == "disturbing"
-    };
-    let reported = subscriber.wait("the report", reported).await.json();
-    let fields = json!({ "ref": "3", "sender": "Boris", "irregularity": reported["id"] });
-    let topic = "dgt2mqtt/gw/board/1/cmd/dismiss";
-    subscriber.publish(topic, false, fields.to_string(), None).await;
-    subscriber
-        .wait("the dismissal", |got| {
-            got.topic.ends_with("/event/irregularity_resolved") && got.json()["how"] == "dismissed"
-        })
-        .await;
-    assert!(daemon.stop());
-    for board in ["1", "2", "3"] {
-        let told = journal(&config, board);
-        until("all events", PATIENCE, || {
-            (postgres.events("gw", board)? == told).then_some(())
-        });
-    }
-    assert!(archive.stop());
-    let queries = queries();
-    assert_eq!(queries.len(), 10);
-    let answers: BTreeMap<&str, Vec<Vec<String>>> = queries
-        .iter()
-        .map(|(name, query)| (name.as_str(), postgres.rows(query)))
-        .collect();
-    let is = |name: &str, rows: &[&str]| {
-        let told: Vec<String> = answers[name].iter().map(|row| row.join("|")).collect();
-        assert_eq!(told, rows, "{name}");
-    };
-    is("illegal_moves_by_round", &["Spring Open|4|1|0|1"]);
-    is(
-        "by_arbiter",
-        &["Spring Open|Anna|0|0|0|1", "Spring Open|Boris|1|0|0|0"],
-    );
-    is("rulings", &["Spring Open|illegal_move|time|time|1"]);
-    is(
-        "false_accusations",
-        &[
-            "Spring Open|4|gw|1|1|5|disturbing|black|certain|dismissed|Boris",
-            "Spring Open|4|gw|2|1|3|promotion_not_replaced|white|probable|superseded|",
-        ],
-    );
-    is("results_by_round", &["Spring Open|4|1|0|0|0|2"]);
-    is("still_open", &[]);
-    has_the_times(&answers, &accused);
-}
-
-/// Rows with times, or with what depends on how fast this machine is.
-fn has_the_times(answers: &BTreeMap<&str, Vec<Vec<String>>>, accused: &Value) {
-    let by_round = &answers["irregularities_by_round"];
-    let kinds: Vec<&str> = by_round.iter().map(|row| row[2].as_str()).collect();
-    assert_eq!(kinds, ["disturbing", "illegal_move", "promotion_not_replaced"]);
-    let late = &answers["how_late"];
-    let of_illegal = late.iter().find(|row| row[1] == "illegal_move").unwrap();
-    let seconds = |name: &str| accused[name].as_f64();
-    let waited = seconds("at").map_or(0.0, |at| seconds("t").unwrap() - at);
-    let told: f64 = of_illegal[5].parse().unwrap();
-    assert!((told - waited).abs() < 0.01, "{told} {waited}");
-    let open: Vec<(&str, &str)> = answers["games_without_result"]
-        .iter()
-        .map(|row| (row[3].as_str(), row[7].as_str()))
-        .collect();
-    assert_eq!(open, [("1", "5"), ("2", "8")]);
-    let boards: Vec<&str> = answers["troubled_boards"]
-        .iter()
-        .map(|row| row[2].as_str())
-        .collect();
-    assert_eq!(boards.len(), 3);
-    assert!(answers["troubled_boards"].iter().all(|row| row[8] == "0"));
 }

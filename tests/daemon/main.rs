@@ -30,6 +30,7 @@ mod wiring;
 mod access;
 mod alerts;
 mod archive;
+mod archive_queries;
 mod backup;
 mod broadcast_folder;
 mod broadcast_lichess;
