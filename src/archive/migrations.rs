@@ -2,7 +2,7 @@
 
 use tokio_postgres::Transaction;
 
-use super::trouble::Trouble;
+use super::trouble::DatabaseTrouble;
 
 /// What makes each version of the schema from the one before. A released one never changes.
 const MIGRATIONS: [&str; 1] = [include_str!("schema/1.sql")];
@@ -20,7 +20,7 @@ const PARTITION: &str = "
 ///
 /// # Errors
 /// When the database refuses it, or a newer program made its schema.
-pub(super) async fn migrate(transaction: &Transaction<'_>, tournament: &str) -> Result<(), Trouble> {
+pub(super) async fn migrate(transaction: &Transaction<'_>, tournament: &str) -> Result<(), DatabaseTrouble> {
     transaction.batch_execute(LOCK).await?;
     let is_there: bool = transaction
         .query_one("select to_regclass('dgt2mqtt.version') is not null", &[])
@@ -37,7 +37,7 @@ pub(super) async fn migrate(transaction: &Transaction<'_>, tournament: &str) -> 
         .get(0);
     let newer = MIGRATIONS
         .get(usize::try_from(found).unwrap_or(usize::MAX)..)
-        .ok_or(Trouble::Newer {
+        .ok_or(DatabaseTrouble::Newer {
             found,
             known: MIGRATIONS.len(),
         })?;
@@ -49,7 +49,7 @@ pub(super) async fn migrate(transaction: &Transaction<'_>, tournament: &str) -> 
     }
     let is_there = "select from pg_catalog.pg_class where oid = to_regclass('dgt2mqtt.event')";
     if transaction.query_opt(is_there, &[]).await?.is_none() {
-        return Err(Trouble::Incomplete);
+        return Err(DatabaseTrouble::Incomplete);
     }
     let make: String = transaction.query_one(PARTITION, &[&tournament]).await?.get(0);
     transaction.batch_execute(&make).await?;

@@ -1,8 +1,8 @@
 //! The archive: the events of all gateways of one or several brokers, kept in PostgreSQL.
 //!
-//! A [`Listener`] at each broker hands what it hears to the [`Shared`] desk. The desk queues events that the database
-//! does not have, and knows which numbers of each board are missing. The listeners ask the gateways for those by
-//! `history`. [`keep`] writes the queue into the database.
+//! A [`Subscription`] at each broker hands what it hears to the [`SharedIntake`]. The intake queues events that the
+//! database does not have, and knows which numbers of each board are missing. The subscriptions ask the gateways for
+//! those by `history`. [`keep`] writes the queue into the database.
 //!
 //! The archive acknowledges a message when it comes in, and not when its row is committed. A broker's queue is bounded,
 //! and it forgets the queue of a session that ends. The journal of the gateway is the queue that lasts, and each event
@@ -10,19 +10,19 @@
 //! own death, after the database's and after the broker's in one way.
 #![allow(clippy::disallowed_methods)] // brokers and databases live on the wall clock.
 
-mod board;
-mod desk;
-mod gateway;
-mod listener;
+mod database;
+mod holding;
+mod intake;
 mod migrations;
 mod row;
 mod shared;
-mod store;
 mod stretches;
+mod subscription;
 mod tls;
 mod trouble;
+mod whereabouts;
 mod writer;
 
-pub(crate) use listener::Listener;
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedIntake;
+pub(crate) use subscription::Subscription;
 pub(crate) use writer::keep;

@@ -19,7 +19,7 @@ const FIELDS: [&str; 10] = [
 
 /// An event that waits for the database.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct EventRow {
     /// The gateway that told it.
     pub(super) gateway: String,
     /// The board of which it tells.
@@ -36,7 +36,7 @@ pub(super) struct Row {
     pub(super) weight: usize,
 }
 
-impl Row {
+impl EventRow {
     /// The row of an event that `gateway` told of `board`; none where it is no event of that board. `asked` is true for
     /// an event that `history` told.
     pub(super) fn of(gateway: &str, board: &str, event: Value, asked: bool) -> Option<Self> {
@@ -123,7 +123,7 @@ mod tests {
             "at": null, "time": "2026-11-21T14:00:00Z", "irregularity": "gw/1/5", "how": "dismissed", "by": "A\0nna",
             "ply": "three", "of_a_later_version": [1],
         });
-        let row = Row::of("gw", "1", event.clone(), true).unwrap();
+        let row = EventRow::of("gw", "1", event.clone(), true).unwrap();
         let columns = &row.columns;
         assert_eq!(
             (columns["game"].as_u64(), columns["t"].as_f64()),
@@ -143,8 +143,8 @@ mod tests {
     #[test]
     fn what_is_no_event_of_the_board_is_no_row() {
         let good = json!({ "type": "move", "id": "gw/1/7", "seq": 7, "board": "1" });
-        assert!(Row::of("gw", "1", good.clone(), false).is_some());
-        assert!(Row::of("gw", "2", good.clone(), false).is_none());
+        assert!(EventRow::of("gw", "1", good.clone(), false).is_some());
+        assert!(EventRow::of("gw", "2", good.clone(), false).is_none());
         for (field, bad) in [
             ("seq", json!(0)),
             ("seq", json!(u64::MAX)),
@@ -153,8 +153,8 @@ mod tests {
         ] {
             let mut event = good.clone();
             event[field] = bad;
-            assert!(Row::of("gw", "1", event, false).is_none(), "{field}");
+            assert!(EventRow::of("gw", "1", event, false).is_none(), "{field}");
         }
-        assert!(Row::of("gw", "1", json!([]), false).is_none());
+        assert!(EventRow::of("gw", "1", json!([]), false).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The desk, shared by the listeners and the writer.
+//! The intake, shared by the listeners and the writer.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -7,31 +7,31 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::desk::Desk;
+use super::intake::Intake;
 
-/// The desk, and a bell for the writer.
+/// The intake, and a bell for the writer.
 #[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    desk: Arc<Mutex<Desk>>,
+pub(crate) struct SharedIntake {
+    intake: Arc<Mutex<Intake>>,
     bell: Arc<Notify>,
     start: Instant,
 }
 
-impl Default for Shared {
+impl Default for SharedIntake {
     fn default() -> Self {
         Self {
-            desk: Arc::default(),
+            intake: Arc::default(),
             bell: Arc::default(),
             start: Instant::now(),
         }
     }
 }
 
-impl Shared {
-    /// The desk; never held while something is awaited.
-    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
-        // A task that panicked while it held the desk left at most one message half taken.
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+impl SharedIntake {
+    /// The intake; never held while something is awaited.
+    pub(super) fn intake(&self) -> MutexGuard<'_, Intake> {
+        // A task that panicked while it held the intake left at most one message half taken.
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes the writer.

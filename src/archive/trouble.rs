@@ -4,10 +4,10 @@ use tokio_postgres::error::SqlState;
 
 /// Why the database does not take events now.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Trouble {
+pub(super) enum DatabaseTrouble {
     /// The server or the way to it.
     #[error("{}{}", told(.0), advice(.0))]
-    Database(#[from] tokio_postgres::Error),
+    Server(#[from] tokio_postgres::Error),
     /// The certificates.
     #[error("{0}")]
     Certificates(String),
@@ -34,10 +34,10 @@ pub(super) enum Trouble {
     Silent,
 }
 
-impl Trouble {
+impl DatabaseTrouble {
     /// True where the rows themselves are at fault, and sending them again would not help.
     pub(super) fn is_about_rows(&self) -> bool {
-        let Self::Database(error) = self else { return false };
+        let Self::Server(error) = self else { return false };
         // Class 22: data exceptions.
         error.code().is_some_and(|code| code.code().starts_with("22"))
     }

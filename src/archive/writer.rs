@@ -1,10 +1,10 @@
-//! Writes what waits on the desk into the database, and goes on trying where that is away.
+//! Writes what waits on the intake into the database, and goes on trying where that is away.
 
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{shared::Shared, store::Store, trouble::Trouble};
+use super::{database::Database, shared::SharedIntake, trouble::DatabaseTrouble};
 use crate::{config::DatabaseConfig, link::Backoff, time::Millis};
 
 /// First and longest delay between attempts to connect, and when a connection counts as good.
@@ -14,11 +14,11 @@ const BATCH: usize = 200;
 /// How long the end waits for the database. What it does not take until then is asked for at the next start.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Keeps what comes to the desk until `stop`, and then what waits there.
+/// Keeps what comes to the intake until `stop`, and then what waits there.
 pub(crate) async fn keep(
     database: DatabaseConfig,
     tournament: String,
-    shared: Shared,
+    shared: SharedIntake,
     stop: CancellationToken,
 ) {
     let writer = Writer {
@@ -38,7 +38,7 @@ pub(crate) async fn keep(
 struct Writer {
     database: DatabaseConfig,
     tournament: String,
-    shared: Shared,
+    shared: SharedIntake,
     stop: CancellationToken,
 }
 
@@ -54,7 +54,7 @@ impl Writer {
                 Ok(()) => return,
                 Err(ended) => ended,
             };
-            self.shared.desk().unload();
+            self.shared.intake().unload();
             if has_worked {
                 backoff.up(Millis(since));
             }
@@ -66,7 +66,7 @@ impl Writer {
                 );
                 said = words;
             }
-            if self.stop.is_cancelled() && !self.shared.desk().has_work() {
+            if self.stop.is_cancelled() && !self.shared.intake().has_work() {
                 return;
             }
             let delay = backoff.failed(Millis(self.shared.now_ms()), &mut rng);
@@ -76,17 +76,17 @@ impl Writer {
 
     /// Works for one connection, until the end is near and nothing waits. Else tells whether it took something, and
     /// what is wrong.
-    async fn session(&self, said: &mut String) -> Result<(), (bool, Trouble)> {
-        let mut store = Store::open(&self.database, &self.tournament)
+    async fn session(&self, said: &mut String) -> Result<(), (bool, DatabaseTrouble)> {
+        let mut database = Database::open(&self.database, &self.tournament)
             .await
             .map_err(|trouble| (false, trouble))?;
-        let kept = store.kept().await.map_err(|trouble| (false, trouble))?;
-        self.shared.desk().load(kept);
+        let kept = database.kept().await.map_err(|trouble| (false, trouble))?;
+        self.shared.intake().load(kept);
         tracing::info!("the database takes the events of {:?}", self.tournament);
         said.clear();
         let mut most = BATCH;
         loop {
-            let (rows, holes) = self.shared.desk().batch(most);
+            let (rows, holes) = self.shared.intake().batch(most);
             if rows.is_empty() && holes.is_empty() {
                 if self.stop.is_cancelled() {
                     return Ok(());
@@ -94,19 +94,19 @@ impl Writer {
                 tokio::select! {
                     () = self.shared.rung() => {}
                     () = self.stop.cancelled() => {}
-                    () = store.ended() => return Err((true, Trouble::Gone)),
+                    () = database.ended() => return Err((true, DatabaseTrouble::Gone)),
                 }
                 continue;
             }
-            match store.write(&rows, &holes).await {
+            match database.write(&rows, &holes).await {
                 Ok(()) => {
-                    self.shared.desk().written(rows.len(), holes.len());
+                    self.shared.intake().written(rows.len(), holes.len());
                     most = (2 * most).min(BATCH);
                 }
                 // One of them is at fault: find out which.
                 Err(trouble) if trouble.is_about_rows() && rows.len() > 1 => most = rows.len() / 2,
                 Err(trouble) if trouble.is_about_rows() && rows.len() == 1 => {
-                    self.shared.desk().set_aside(&trouble.to_string());
+                    self.shared.intake().set_aside(&trouble.to_string());
                 }
                 Err(trouble) => return Err((true, trouble)),
             }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{collecting, exit, logging};
 use crate::{
-    archive::{Listener, Shared, keep},
+    archive::{SharedIntake, Subscription, keep},
     config::{ArchiveConfig, BrokerUrl, Config, Env},
     mqtt::rumqtt::RumqttDial,
     notify::notify,
@@ -47,15 +47,15 @@ impl Archive {
 }
 
 async fn serve(archive: ArchiveConfig) -> anyhow::Result<()> {
-    let shared = Shared::default();
-    // Whatever the listeners heard before the end is written down.
+    let shared = SharedIntake::default();
+    // Whatever the subscriptions heard before the end is written down.
     let (listening, writing) = (CancellationToken::new(), CancellationToken::new());
-    let mut listeners = JoinSet::new();
+    let mut subscriptions = JoinSet::new();
     for (place, broker) in archive.brokers.into_iter().enumerate() {
         let urls = broker.urls.clone();
         let dial = RumqttDial::without_will(broker, CONNECT_TIMEOUT);
-        let listener = Listener::new(dial, urls, archive.base_topic.clone(), shared.clone(), place);
-        listeners.spawn(listener.run(listening.clone()));
+        let subscription = Subscription::new(dial, urls, archive.base_topic.clone(), shared.clone(), place);
+        subscriptions.spawn(subscription.run(listening.clone()));
     }
     let mut writer = tokio::spawn(keep(
         archive.database,
@@ -68,11 +68,11 @@ async fn serve(archive: ArchiveConfig) -> anyhow::Result<()> {
         stopped = exit::stopped() => stopped.context("cannot wait for signals")?,
         () = collecting::feed_watchdog() => {}
         ended = &mut writer => ended?,
-        Some(ended) = listeners.join_next() => ended?,
+        Some(ended) = subscriptions.join_next() => ended?,
     }
     notify(&NotifyState::Stopping);
     listening.cancel();
-    while listeners.join_next().await.is_some() {}
+    while subscriptions.join_next().await.is_some() {}
     writing.cancel();
     if !writer.is_finished() {
         writer.await?;

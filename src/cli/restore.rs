@@ -285,7 +285,7 @@ mod tests {
     fn a_journal_is_unpacked_into_a_file_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let mut archive = tarball::Archive::create(&at("a.tar.gz"), false).unwrap();
+        let mut archive = tarball::Tarball::create(&at("a.tar.gz"), false).unwrap();
         archive.text(JOURNAL, "the journal").unwrap();
         archive.finish().unwrap();
         fs::write(at("elsewhere"), "not ours").unwrap();

@@ -16,14 +16,14 @@ const MOST_FILES: usize = 10_000;
 
 /// An archive that is being written, which only its owner can read. It is removed with this value unless it is
 /// finished.
-pub(super) struct Archive {
+pub(super) struct Tarball {
     tar: Option<tar::Builder<GzEncoder<File>>>,
     path: PathBuf,
     part: PathBuf,
     made: u64,
 }
 
-impl Archive {
+impl Tarball {
     /// Begins the archive `path`. An existing one is only replaced with `force`.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Archive {
     }
 }
 
-impl Drop for Archive {
+impl Drop for Tarball {
     fn drop(&mut self) {
         // After `finish` there is no such file any more.
         let _ = fs::remove_file(&self.part);
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn write(path: &Path, text: &str) {
-        let mut archive = Archive::create(path, true).unwrap();
+        let mut archive = Tarball::create(path, true).unwrap();
         archive.text("one", "1").unwrap();
         archive.text("two", text).unwrap();
         archive.finish().unwrap();
@@ -218,7 +218,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar.gz");
         for (count, is_read) in [(MOST_FILES, true), (MOST_FILES + 1, false)] {
-            let mut archive = Archive::create(&path, true).unwrap();
+            let mut archive = Tarball::create(&path, true).unwrap();
             for _ in 0..count {
                 archive.text("a", "").unwrap();
             }
@@ -237,7 +237,7 @@ mod tests {
         for name in ["a.tar.gz.part", "a.tar.gz.part.journal"] {
             symlink(at("elsewhere"), at(name)).unwrap();
         }
-        let archive = Archive::create(&at("a.tar.gz"), false).unwrap();
+        let archive = Tarball::create(&at("a.tar.gz"), false).unwrap();
         let scratch = archive.scratch().unwrap();
         let fill = rusqlite::Connection::open_in_memory().unwrap();
         fill.execute_batch("CREATE TABLE t (a)").unwrap();
@@ -259,8 +259,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar.gz");
         write(&path, "first");
-        assert!(Archive::create(&path, false).is_err());
-        let mut archive = Archive::create(&path, true).unwrap();
+        assert!(Tarball::create(&path, false).is_err());
+        let mut archive = Tarball::create(&path, true).unwrap();
         archive.text("three", "3").unwrap();
         drop(archive);
         assert_eq!(names(&path).unwrap(), ["one", "two"]);

@@ -8,9 +8,7 @@ use toml::Spanned;
 
 use super::{
     BaseTopic, BrokerConfig, Tls,
-    broker::{self, system_authorities},
-    checked::{parse, readable, secret_file},
-    raw::RawConfig,
+    checked::{authorities, secret_file},
     read::Document,
 };
 
@@ -49,15 +47,12 @@ pub(super) struct RawArchive {
     event: Option<Spanned<String>>,
 }
 
-/// The configuration of an archive. Of the rest of the shape only broker and topics are checked: files of others may
-/// be unreadable for the archive's user.
-pub(super) fn archive(raw: RawConfig, document: &mut Document<'_>) -> Option<ArchiveConfig> {
-    let base_topic = match raw.gateway.base_topic {
-        Some(topic) => parse(topic, document),
-        None => Some(BaseTopic::default()),
-    };
-    let broker = broker::broker(&raw.broker, "dgt2mqtt-archive", document);
-    let Some(table) = raw.archive else {
+/// The database and the tournament of `[archive]`; every problem is noted in `document`.
+pub(super) fn archive(
+    table: Option<&Spanned<RawArchive>>,
+    document: &mut Document<'_>,
+) -> Option<(DatabaseConfig, String)> {
+    let Some(table) = table else {
         document.missing(
             None,
             "there is no archive",
@@ -65,29 +60,23 @@ pub(super) fn archive(raw: RawConfig, document: &mut Document<'_>) -> Option<Arc
         );
         return None;
     };
-    let span = table.span();
-    let table = table.into_inner();
-    let tournament = match &table.event {
+    let raw = table.get_ref();
+    let tournament = match &raw.event {
         Some(name) => tournament(name, document),
         None => {
             let help = "write `event = \"...\"`: the name of the tournament, under which its events are kept";
-            document.missing(Some(span.clone()), "the archive has no event", help);
+            document.missing(Some(table.span()), "the archive has no event", help);
             None
         }
     };
-    let database = match &table.database {
-        Some(text) => database(text, &table, document),
+    let database = match &raw.database {
+        Some(text) => database(text, raw, document),
         None => {
-            document.missing(Some(span), "the archive has no database", FORMS);
+            document.missing(Some(table.span()), "the archive has no database", FORMS);
             None
         }
     };
-    Some(ArchiveConfig {
-        base_topic: base_topic?,
-        brokers: vec![broker?],
-        database: database?,
-        tournament: tournament?,
-    })
+    database.zip(tournament)
 }
 
 fn tournament(name: &Spanned<String>, document: &mut Document<'_>) -> Option<String> {
@@ -171,21 +160,6 @@ fn is_here(settings: &tokio_postgres::Config) -> bool {
         Host::Unix(_) => true,
     });
     hosts && settings.get_hostaddrs().iter().all(std::net::IpAddr::is_loopback)
-}
-
-fn authorities(file: Option<&Spanned<PathBuf>>, document: &mut Document<'_>) -> Option<PathBuf> {
-    if let Some(file) = file {
-        return readable(file, document);
-    }
-    let system = system_authorities();
-    if system.is_none() {
-        document.missing(
-            None,
-            "this machine has no list of certificate authorities",
-            "name the database's in `ca_file`, or install the package ca-certificates",
-        );
-    }
-    system
 }
 
 #[cfg(test)]

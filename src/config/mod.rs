@@ -32,7 +32,7 @@ use std::{
 pub use alert::{AlertConfig, AlertForm, Language};
 pub use archive::{ArchiveConfig, DatabaseConfig};
 pub use broadcast::{Broadcast, Lichess, is_lichess_round};
-pub use broker::system_authorities;
+pub use checked::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub(crate) use env::{OF_THE_UNIT, STATE_OF_THE_UNIT};
@@ -288,7 +288,7 @@ impl Config {
         let text = read_file(path)?;
         let mut document = read::Document::new(&text, path);
         let raw = document.read(env);
-        let archive = raw.and_then(|raw| archive::archive(raw, &mut document));
+        let archive = raw.and_then(|raw| validate::archive(raw, &mut document));
         finish(archive, document)
     }
 

@@ -7,11 +7,11 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use super::{
-    board::{Hole, Kept},
+    holding::{Hole, Kept},
     migrations::migrate,
-    row::Row,
+    row::EventRow,
     tls::Connector,
-    trouble::Trouble,
+    trouble::DatabaseTrouble,
 };
 use crate::{config::DatabaseConfig, tls::client_config};
 
@@ -55,37 +55,38 @@ const KEPT: &str = "
     select gateway, board, first, last, true from dgt2mqtt.hole";
 
 /// An open connection to a database with our schema.
-pub(super) struct Store {
+pub(super) struct Database {
     client: Client,
     connection: JoinHandle<()>,
     tournament: String,
 }
 
-impl Store {
+impl Database {
     /// Connects, and brings the schema up to date.
     ///
     /// # Errors
     /// When the database cannot be reached, or refuses it.
-    pub(super) async fn open(database: &DatabaseConfig, tournament: &str) -> Result<Self, Trouble> {
+    pub(super) async fn open(database: &DatabaseConfig, tournament: &str) -> Result<Self, DatabaseTrouble> {
         let certificates = database.tls.as_ref().map(client_config).transpose();
-        let connector = Connector(certificates.map_err(|error| Trouble::Certificates(error.to_string()))?);
+        let connector =
+            Connector(certificates.map_err(|error| DatabaseTrouble::Certificates(error.to_string()))?);
         let mut settings = database.settings.clone();
         if settings.get_application_name().is_none() {
             settings.application_name("dgt2mqtt archive");
         }
         settings.connect_timeout(CONNECT);
         let (client, connection) = within(ANSWER, settings.connect(connector)).await?;
-        let mut store = Self {
+        let mut opened = Self {
             client,
             // The client hears of the connection's end at its next question.
             connection: tokio::spawn(async { drop(connection.await) }),
             tournament: tournament.to_owned(),
         };
-        within(LOOK, store.migrate()).await?;
-        Ok(store)
+        within(LOOK, opened.migrate()).await?;
+        Ok(opened)
     }
 
-    async fn migrate(&mut self) -> Result<(), Trouble> {
+    async fn migrate(&mut self) -> Result<(), DatabaseTrouble> {
         let transaction = self.client.transaction().await?;
         migrate(&transaction, &self.tournament).await?;
         Ok(transaction.commit().await?)
@@ -95,7 +96,7 @@ impl Store {
     ///
     /// # Errors
     /// When it does not say.
-    pub(super) async fn kept(&self) -> Result<Vec<Kept>, Trouble> {
+    pub(super) async fn kept(&self) -> Result<Vec<Kept>, DatabaseTrouble> {
         let number = |value: i64| u64::try_from(value).unwrap_or(0);
         let rows = within(LOOK, self.client.query(KEPT, &[])).await?;
         let kept = rows.iter().map(|row| Kept {
@@ -112,11 +113,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database does not take them, or cannot be reached. They may be there all the same.
-    pub(super) async fn write(&mut self, rows: &[Row], holes: &[Hole]) -> Result<(), Trouble> {
+    pub(super) async fn write(&mut self, rows: &[EventRow], holes: &[Hole]) -> Result<(), DatabaseTrouble> {
         within(ANSWER, self.transact(rows, holes)).await
     }
 
-    async fn transact(&mut self, rows: &[Row], holes: &[Hole]) -> Result<(), Trouble> {
+    async fn transact(&mut self, rows: &[EventRow], holes: &[Hole]) -> Result<(), DatabaseTrouble> {
         let transaction = self.client.transaction().await?;
         let columns = Value::Array(rows.iter().map(|row| row.columns.clone()).collect());
         if rows.iter().any(|row| row.columns["asked"] == true) {
@@ -146,19 +147,19 @@ impl Store {
     }
 }
 
-impl Drop for Store {
+impl Drop for Database {
     fn drop(&mut self) {
         self.connection.abort();
     }
 }
 
 /// An answer of the database in time.
-async fn within<T, E: Into<Trouble>>(
+async fn within<T, E: Into<DatabaseTrouble>>(
     patience: Duration,
     answer: impl Future<Output = Result<T, E>>,
-) -> Result<T, Trouble> {
+) -> Result<T, DatabaseTrouble> {
     match tokio::time::timeout(patience, answer).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(Trouble::Silent),
+        Err(_) => Err(DatabaseTrouble::Silent),
     }
 }

@@ -1,13 +1,13 @@
-//! The desk: what waits for the database, and what must be asked for.
+//! The intake: what waits for the database, and what must be asked for.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
 use super::{
-    board::{Board, Hole, Kept},
-    gateway::Gateway,
-    row::Row,
+    holding::{Holding, Hole, Kept},
+    row::EventRow,
+    whereabouts::Whereabouts,
 };
 
 /// How many bytes of events wait for the database at most. What comes beyond is asked for later.
@@ -20,25 +20,25 @@ const QUESTIONS: usize = 4;
 const MOST_BOARDS: usize = 4_000;
 
 /// A board, by its gateway and its own id.
-pub(super) type Key = (String, String);
+pub(super) type BoardName = (String, String);
 
 /// Events of a board that the archive lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Question {
+pub(super) struct Lack {
     /// The board.
-    pub(super) key: Key,
+    pub(super) key: BoardName,
     /// Only events with a larger number.
     pub(super) after: u64,
     /// Only events with a smaller one.
     pub(super) before: u64,
 }
 
-/// What all listeners and the writer share.
+/// What all subscriptions and the writer share.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
-    boards: BTreeMap<Key, Board>,
-    gateways: BTreeMap<String, Gateway>,
-    rows: VecDeque<Row>,
+pub(super) struct Intake {
+    boards: BTreeMap<BoardName, Holding>,
+    gateways: BTreeMap<String, Whereabouts>,
+    rows: VecDeque<EventRow>,
     holes: Vec<Hole>,
     weight: usize,
     /// True while the database is there, and the boards know what it has.
@@ -47,7 +47,7 @@ pub(super) struct Desk {
     is_full: bool,
 }
 
-impl Desk {
+impl Intake {
     /// Takes what the database has. Rows that wait are had, too.
     pub(super) fn load(&mut self, kept: Vec<Kept>) {
         for board in self.boards.values_mut() {
@@ -98,7 +98,7 @@ impl Desk {
                 }
             }
             [name, "board", board, "event", _] if !self.is_foreign(broker, name) => {
-                let row = fields(payload).and_then(|event| Row::of(name, board, event, false));
+                let row = fields(payload).and_then(|event| EventRow::of(name, board, event, false));
                 let Some(row) = row else {
                     return tracing::debug!("what came for {name}/{board} is no event");
                 };
@@ -134,7 +134,7 @@ impl Desk {
     }
 
     /// Puts an event into the queue, unless it is known. False where there is no room.
-    fn enqueue(&mut self, row: Row) -> bool {
+    fn enqueue(&mut self, row: EventRow) -> bool {
         let former = row.formerly.as_deref().and_then(|id| self.holder_of(id, &row));
         let is_full = self.weight + row.weight > MOST_WAITING;
         let Some(board) = self.board(&row.gateway, &row.board) else {
@@ -167,7 +167,7 @@ impl Desk {
     }
 
     /// The former id of an event, if the archive has the event of that id.
-    fn holder_of(&self, id: &str, row: &Row) -> Option<String> {
+    fn holder_of(&self, id: &str, row: &EventRow) -> Option<String> {
         let number = id.strip_prefix(&row.gateway)?.strip_prefix('/')?;
         let number = number.strip_prefix(&row.board)?.strip_prefix('/')?;
         let number: u64 = number.parse().ok()?;
@@ -200,7 +200,7 @@ impl Desk {
     }
 
     /// The questions to be asked over this broker now.
-    pub(super) fn questions(&mut self, broker: usize, now: u64) -> Vec<Question> {
+    pub(super) fn questions(&mut self, broker: usize, now: u64) -> Vec<Lack> {
         if !self.is_loaded || self.weight > ENOUGH_WAITING {
             return Vec::new();
         }
@@ -209,10 +209,10 @@ impl Desk {
         let here = self
             .boards
             .iter_mut()
-            .filter(|((name, _), _)| gateways.get(name).and_then(Gateway::broker) == Some(broker));
+            .filter(|((name, _), _)| gateways.get(name).and_then(Whereabouts::broker) == Some(broker));
         let asked = here.filter_map(|(key, board)| {
             let (after, before) = board.ask(now)?;
-            Some(Question {
+            Some(Lack {
                 key: key.clone(),
                 after,
                 before,
@@ -222,12 +222,12 @@ impl Desk {
     }
 
     /// Takes the answer to a question: the newest events that fitted into it, oldest first.
-    pub(super) fn answered(&mut self, question: &Question, state: &Value, now: u64) {
+    pub(super) fn answered(&mut self, question: &Lack, state: &Value, now: u64) {
         let (gateway, board) = &question.key;
         let events = state["events"].as_array().map_or(&[][..], Vec::as_slice);
-        let rows: Vec<Row> = events
+        let rows: Vec<EventRow> = events
             .iter()
-            .filter_map(|event| Row::of(gateway, board, event.clone(), true))
+            .filter_map(|event| EventRow::of(gateway, board, event.clone(), true))
             .collect();
         let oldest = rows.first().map(|row| row.seq);
         // A gateway that says it has more and tells nothing would be asked for ever.
@@ -261,7 +261,7 @@ impl Desk {
     }
 
     /// Takes note that a question was refused, or not answered.
-    pub(super) fn unanswered(&mut self, question: &Question, why: &str, now: u64) {
+    pub(super) fn unanswered(&mut self, question: &Lack, why: &str, now: u64) {
         let (gateway, board) = &question.key;
         let Some(known) = self.boards.get_mut(&question.key) else {
             return;
@@ -280,7 +280,7 @@ impl Desk {
     }
 
     /// Takes note that a question did not get through.
-    pub(super) fn put_off(&mut self, question: &Question, now: u64) {
+    pub(super) fn put_off(&mut self, question: &Lack, now: u64) {
         if let Some(board) = self.boards.get_mut(&question.key) {
             board.put_off(now);
         }
@@ -294,7 +294,7 @@ impl Desk {
     }
 
     /// The oldest rows that wait, and all holes.
-    pub(super) fn batch(&self, most: usize) -> (Vec<Row>, Vec<Hole>) {
+    pub(super) fn batch(&self, most: usize) -> (Vec<EventRow>, Vec<Hole>) {
         (self.rows.iter().take(most).cloned().collect(), self.holes.clone())
     }
 
@@ -331,13 +331,13 @@ impl Desk {
         );
     }
 
-    fn board(&mut self, gateway: &str, board: &str) -> Option<&mut Board> {
+    fn board(&mut self, gateway: &str, board: &str) -> Option<&mut Holding> {
         let key = (gateway.to_owned(), board.to_owned());
         let has_room = self.boards.len() < MOST_BOARDS || self.boards.contains_key(&key);
         has_room.then(|| self.boards.entry(key).or_default())
     }
 
-    fn gateway(&mut self, name: &str) -> Option<&mut Gateway> {
+    fn gateway(&mut self, name: &str) -> Option<&mut Whereabouts> {
         let has_room = self.gateways.len() < MOST_BOARDS || self.gateways.contains_key(name);
         has_room.then(|| self.gateways.entry(name.to_owned()).or_default())
     }
@@ -348,5 +348,5 @@ fn fields(payload: &[u8]) -> Option<Value> {
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
+#[path = "intake_tests.rs"]
 mod tests;

@@ -1,4 +1,4 @@
-//! The connection to a broker: events to the desk, questions out, answers back.
+//! The connection to a broker: events to the intake, questions out, answers back.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{desk::Question, shared::Shared};
+use super::{intake::Lack, shared::SharedIntake};
 use crate::{
     config::{BaseTopic, BrokerUrl},
     link::Backoff,
@@ -32,23 +32,29 @@ const FILTERS: [&str; 5] = [
 ];
 
 /// Listens at one broker.
-pub(crate) struct Listener<D: Dial> {
+pub(crate) struct Subscription<D: Dial> {
     dial: D,
     urls: Vec<BrokerUrl>,
     base: BaseTopic,
-    shared: Shared,
+    shared: SharedIntake,
     /// The broker's place among all.
     broker: usize,
     /// Questions that are under way, by their references.
-    waiting: HashMap<String, (Instant, Question)>,
+    waiting: HashMap<String, (Instant, Lack)>,
     count: u64,
     /// What references begin with.
     name: String,
 }
 
-impl<D: Dial> Listener<D> {
-    /// A listener at the broker with this place among all, whose addresses it tries in turn.
-    pub(crate) fn new(dial: D, urls: Vec<BrokerUrl>, base: BaseTopic, shared: Shared, broker: usize) -> Self {
+impl<D: Dial> Subscription<D> {
+    /// A subscription at the broker with this place among all, whose addresses it tries in turn.
+    pub(crate) fn new(
+        dial: D,
+        urls: Vec<BrokerUrl>,
+        base: BaseTopic,
+        shared: SharedIntake,
+        broker: usize,
+    ) -> Self {
         Self {
             dial,
             urls,
@@ -136,7 +142,7 @@ impl<D: Dial> Listener<D> {
             [_, "reply", "history"] => self.replied(&arrived.payload),
             // An event that is retained at the broker is somebody's mistake.
             [.., "event", _] if arrived.retain => return,
-            _ => self.shared.desk().take(self.broker, &levels, &arrived.payload),
+            _ => self.shared.intake().take(self.broker, &levels, &arrived.payload),
         }
         self.shared.ring();
     }
@@ -150,12 +156,12 @@ impl<D: Dial> Listener<D> {
             return;
         };
         let now = self.shared.now_ms();
-        let mut desk = self.shared.desk();
+        let mut intake = self.shared.intake();
         if reply["ok"] == true {
-            desk.answered(&question, &reply["state"], now);
+            intake.answered(&question, &reply["state"], now);
         } else {
             let why = reply["error"]["message"].as_str().unwrap_or("it refuses");
-            desk.unanswered(&question, why, now);
+            intake.unanswered(&question, why, now);
         }
     }
 
@@ -166,14 +172,14 @@ impl<D: Dial> Listener<D> {
         let now = self.shared.now_ms();
         for (_, (_, question)) in late {
             self.shared
-                .desk()
+                .intake()
                 .unanswered(&question, "it does not answer", now);
         }
     }
 
     fn ask(&mut self, link: &mut D::Link) {
         let now = self.shared.now_ms();
-        let questions = self.shared.desk().questions(self.broker, now);
+        let questions = self.shared.intake().questions(self.broker, now);
         for question in questions {
             self.count += 1;
             let name = format!("{}-{}", self.name, self.count);
@@ -190,7 +196,7 @@ impl<D: Dial> Listener<D> {
             };
             match link.publish(Ticket(self.count), &message) {
                 Ok(()) => drop(self.waiting.insert(name, (Instant::now(), question))),
-                Err(_) => self.shared.desk().put_off(&question, now),
+                Err(_) => self.shared.intake().put_off(&question, now),
             }
         }
     }
@@ -198,10 +204,10 @@ impl<D: Dial> Listener<D> {
     /// Nothing that was asked over the lost connection is answered.
     fn lost(&mut self) {
         let now = self.shared.now_ms();
-        let mut desk = self.shared.desk();
-        desk.lost(self.broker);
+        let mut intake = self.shared.intake();
+        intake.lost(self.broker);
         for (_, (_, question)) in self.waiting.drain() {
-            desk.put_off(&question, now);
+            intake.put_off(&question, now);
         }
     }
 }

@@ -12,7 +12,7 @@ struct Seen {
 
 /// A gateway, or several of one name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gateway {
+pub(super) struct Whereabouts {
     /// The brokers, by their place in the configuration.
     at: BTreeMap<usize, Seen>,
     /// True once a person was told that two have the name.
@@ -21,7 +21,7 @@ pub(super) struct Gateway {
     pub(super) is_mute: bool,
 }
 
-impl Gateway {
+impl Whereabouts {
     /// Takes its status at a broker. True where it came online.
     pub(super) fn status(&mut self, broker: usize, is_online: bool) -> bool {
         let seen = self.at.entry(broker).or_default();
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_bridge_shows_one_gateway_twice_and_two_halls_may_have_two_of_one_name() {
-        let mut gateway = Gateway::default();
+        let mut gateway = Whereabouts::default();
         assert!(gateway.status(0, true) && !gateway.status(0, true));
         gateway.boot(0, "a");
         gateway.status(1, true);

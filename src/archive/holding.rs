@@ -43,7 +43,7 @@ pub(super) struct Hole {
 
 /// A board.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Board {
+pub(super) struct Holding {
     /// Numbers that are in the database or in the queue, or that nobody tells.
     settled: Stretches,
     /// Those that nobody tells. An event may come all the same, if the gateway had it in memory alone.
@@ -60,7 +60,7 @@ pub(super) struct Board {
     doubt: Vec<(u64, u64)>,
 }
 
-impl Board {
+impl Holding {
     /// Takes note that the gateway gave out `number`.
     pub(super) fn gave_out(&mut self, number: u64) {
         self.newest = self.newest.max(number);
@@ -75,6 +75,9 @@ impl Board {
     pub(super) fn took(&mut self, first: u64, last: u64) {
         self.settled.add(first, last);
         self.newest = self.newest.max(last);
+        if self.gap().is_none() {
+            self.missing_since = None;
+        }
     }
 
     /// Takes note that nobody tells the events of these numbers.
@@ -93,16 +96,18 @@ impl Board {
 
     /// The next question, if one is due: `after` and `before`.
     pub(super) fn ask(&mut self, now: u64) -> Option<(u64, u64)> {
-        let Some((first, last)) = self.settled.newest_gap(self.newest.saturating_add(1)) else {
-            self.missing_since = None;
-            return None;
-        };
+        let (first, last) = self.gap()?;
         let since = *self.missing_since.get_or_insert(now);
         if self.is_asked || now < self.not_before || now < since + SETTLE_MS {
             return None;
         }
         self.is_asked = true;
         Some((first - 1, last + 1))
+    }
+
+    /// The newest numbers that are missing.
+    fn gap(&self) -> Option<(u64, u64)> {
+        self.settled.newest_gap(self.newest.saturating_add(1))
     }
 
     /// Takes note of an answer that told of all numbers from `first` to `last`, after its events were taken. Returns
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn it_asks_for_the_newest_gap_once_events_had_their_time() {
-        let mut board = Board::default();
+        let mut board = Holding::default();
         assert_eq!(board.ask(0), None);
         board.took(5, 6);
         assert_eq!(board.ask(0), None);
@@ -173,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_two_answers_lack_cannot_be_had() {
-        let mut board = Board::default();
+        let mut board = Holding::default();
         board.took(9, 9);
         board.ask(0);
         assert_eq!(board.ask(1_000), Some((0, 9)));
@@ -194,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_silent_gateway_is_asked_with_growing_patience() {
-        let mut board = Board::default();
+        let mut board = Holding::default();
         board.took(2, 2);
         board.ask(0);
         let (mut now, mut told, mut waits) = (1_000, Vec::new(), Vec::new());
