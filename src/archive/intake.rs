@@ -121,16 +121,19 @@ impl Intake {
 
     /// True where a message is of another gateway of the name.
     fn is_foreign(&mut self, broker: usize, name: &str) -> bool {
-        let Some(gateway) = self.gateway(name) else {
-            return true;
-        };
-        let is_foreign = gateway.is_foreign(broker);
-        if is_foreign && !std::mem::replace(&mut gateway.is_doubled, true) {
-            tracing::error!(
-                "two gateways are called {name}, at two brokers: the events of the second are not kept; give each a name of its own"
-            );
+        self.gateway(name)
+            .is_none_or(|gateway| gateway.is_foreign(broker))
+    }
+
+    /// Tells of names that two gateways have.
+    fn tell_doubled(&mut self, now: u64) {
+        for (name, gateway) in &mut self.gateways {
+            if gateway.is_doubled(now) {
+                tracing::error!(
+                    "two gateways are called {name}, at two brokers: the events of the second are not kept; give each a name of its own"
+                );
+            }
         }
-        is_foreign
     }
 
     /// Puts an event into the queue, unless it is known. False where there is no room.
@@ -201,6 +204,7 @@ impl Intake {
 
     /// The questions to be asked over this broker now.
     pub(super) fn questions(&mut self, broker: usize, now: u64) -> Vec<Lack> {
+        self.tell_doubled(now);
         if !self.is_loaded || self.weight > ENOUGH_WAITING {
             return Vec::new();
         }

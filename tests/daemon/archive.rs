@@ -113,6 +113,14 @@ impl Hall {
         })
     }
 
+    /// Lets the gateway tell the first events of the restless board while nobody listens.
+    async fn tell(&self, count: u64) {
+        let station = Station::start(self.folder.path(), broker(vec![self.mosquitto.url()]));
+        station.feed(RESTLESS, 1..=count).await;
+        station.delivered().await;
+        station.shut_down().await;
+    }
+
     /// How many events the database has of a board.
     fn count(&self, board: &str) -> usize {
         self.postgres.events("gw", board).map_or(0, |events| events.len())
@@ -140,16 +148,20 @@ impl Hall {
     }
 }
 
-#[test]
-fn whatever_kills_the_archive_each_event_is_there_once() {
+/// It is killed while it asks for what was told before, and while it hears what is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_kills_the_archive_each_event_is_there_once() {
     let Some(hall) = Hall::open() else { return };
+    hall.tell(3_000).await;
     let mut rng = rng();
     let daemon = Daemon::start(&hall.gateway);
-    let kills = 8 * rounds();
+    let kills = 12 * rounds();
+    let mut had = Vec::new();
     for _ in 0..kills {
         let archive = Archive::start(&hall.archive);
-        std::thread::sleep(Duration::from_millis(rng.u64(0..1_500)));
+        std::thread::sleep(Duration::from_millis(rng.u64(0..3_000)));
         drop(archive);
+        had.push(hall.count(RESTLESS));
     }
     let archive = Archive::start(&hall.archive);
     hall.goes_on();
@@ -163,7 +175,7 @@ fn whatever_kills_the_archive_each_event_is_there_once() {
     hall.goes_on();
     assert!(asked.stop());
     let count = hall.is_whole(RESTLESS);
-    println!("{kills} kills, {count} events, none lost, none twice");
+    println!("{kills} kills, after which there were {had:?}; {count} events, none lost, none twice");
     assert!(archive.stop());
     assert!(!log(&hall.archive).contains("panicked"), "{}", log(&hall.archive));
 }
@@ -203,10 +215,7 @@ fn a_database_that_dies_and_comes_back_has_all() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_archive_that_comes_late_asks_for_all_that_there_was() {
     let Some(hall) = Hall::open() else { return };
-    let station = Station::start(hall.folder.path(), broker(vec![hall.mosquitto.url()]));
-    station.feed(RESTLESS, 1..=2_000).await;
-    station.delivered().await;
-    station.shut_down().await;
+    hall.tell(2_000).await;
     let journal_file = rusqlite::Connection::open(hall.folder.path().join("journal.sqlite")).unwrap();
     journal_file
         .execute("DELETE FROM events WHERE seq <= 40 OR seq = 1000", [])
@@ -299,6 +308,31 @@ async fn what_is_told_twice_is_kept_once() {
         .rows("select tournament, count(*) = count(distinct id) from dgt2mqtt.event group by 1 order by 1");
     assert_eq!(rows, [["Autumn's \"Open\"", "t"], ["Spring Open", "t"]]);
     assert!(archive.stop());
+}
+
+/// As with the other commands: the place, what is wrong, and an exit code on which the unit does not start again.
+#[test]
+fn a_mistake_of_the_configuration_is_told_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = Archive::configure(
+        folder.path(),
+        1883,
+        "postgres://archive@db.example/chess?sslmode=disable",
+        "",
+    );
+    let mut command = program();
+    let output = command
+        .args(["archive", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let place = format!(
+        "dgt2mqtt: {}:5:12: the database is on another machine",
+        config.display()
+    );
+    assert!(said.starts_with(&place), "{said}");
+    assert_eq!(output.status.code(), Some(78));
 }
 
 #[test]
