@@ -24,14 +24,17 @@ pub(crate) async fn keep(
     let writer = Writer {
         database,
         tournament,
-        shared,
+        shared: shared.clone(),
         stop: stop.clone(),
     };
     tokio::select! {
         () = writer.run() => {}
-        () = async { stop.cancelled().await; tokio::time::sleep(FAREWELL).await } => {
-            tracing::warn!("the database did not take everything before the end; the archive asks for the rest at its next start");
-        }
+        () = async { stop.cancelled().await; tokio::time::sleep(FAREWELL).await } => {}
+    }
+    if shared.intake().has_work() {
+        tracing::warn!(
+            "the database did not take everything before the end; the archive asks for the rest at its next start"
+        );
     }
 }
 
