@@ -116,7 +116,7 @@ stage() {
     local tree=$3 doc=$3/usr/share/doc/dgt2mqtt
     install -d "$tree/usr/bin"
     install -m 755 -T "$2" "$tree/usr/bin/dgt2mqtt"
-    put 644 systemd/dgt2mqtt.service systemd/dgt2mqtt-dashboard.service 'systemd/dgt2mqtt-rfcomm@.service' "$tree/usr/lib/systemd/system"
+    put 644 systemd/dgt2mqtt.service systemd/dgt2mqtt-dashboard.service systemd/dgt2mqtt-archive.service 'systemd/dgt2mqtt-rfcomm@.service' "$tree/usr/lib/systemd/system"
     put 644 packaging/debian/user.conf "$tree/usr/lib/systemd/system/dgt2mqtt.service.d"
     # udev is told by its own folder what may be overridden in /etc.
     put 644 udev/70-dgt2mqtt.rules "$tree/usr/lib/udev/rules.d"
@@ -125,7 +125,7 @@ stage() {
     put 644 README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md docs/*.md docs/mosquitto.acl "$doc"
     put 644 docs/dgt2mqtt.example.toml "$doc"
     put 644 docs/schema/* "$doc/schema"
-    put 644 contrib/prometheus/dgt2mqtt.rules.yml contrib/grafana/dgt2mqtt.json "$doc/contrib"
+    put 644 contrib/prometheus/dgt2mqtt.rules.yml contrib/grafana/dgt2mqtt.json contrib/archive/queries.sql "$doc/contrib"
     relink "$doc"
     put 644 packaging/debian/copyright "$doc"
     install -d "$tree/usr/share/lintian/overrides"

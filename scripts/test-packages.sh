@@ -55,7 +55,7 @@ suite() {
     [ "$(chroot "$root" stat -c '%U:%G %a' /var/lib/dgt2mqtt)" = "dgt2mqtt:dgt2mqtt 700" ] || fail "$1: the state folder is not the daemon's own"
     chroot "$root" id -nG dgt2mqtt | grep -qw dialout || fail "$1: the user is not in the group dialout"
     # The unit with the drop-in of the package, whose user is there.
-    chroot "$root" systemd-analyze verify dgt2mqtt.service dgt2mqtt-dashboard.service || fail "$1: systemd does not take the units"
+    chroot "$root" systemd-analyze verify dgt2mqtt.service dgt2mqtt-dashboard.service dgt2mqtt-archive.service || fail "$1: systemd does not take the units"
     chroot "$root" systemd-analyze security --offline=true --threshold=20 --no-pager /usr/lib/systemd/system/dgt2mqtt.service >/dev/null ||
         fail "$1: the unit is not as closed as it was"
     [ -L "$root/etc/systemd/system/multi-user.target.wants/dgt2mqtt.service" ] || fail "$1: the unit is not enabled"

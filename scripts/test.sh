@@ -55,6 +55,8 @@ need openssl openssl || {
     echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
     exit 1
 }
+# Debian keeps the server out of the path; `psql` comes with it. Its tests say themselves when they are skipped.
+need pg_ctlcluster postgresql || echo "PostgreSQL is missing: the archive is not tested" >&2
 # The tests of the page, of what others read and of accessibility say themselves when they are skipped.
 need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
 if need npm npm; then
@@ -136,7 +138,7 @@ trap 'rm -rf "$outputs"' EXIT
 cargo=(clippy clippy-core doc-core doc doctests core/package_tree)
 alone=(daemon/faults_flood daemon/families_daemon)
 computing_first=(watcher_props core/snapshots core/mate_corpus)
-waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/faults_broker daemon/faults_kill daemon/broadcast_rounds
+waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/faults_broker daemon/faults_kill daemon/archive daemon/broadcast_rounds
     browser/dashboard_record browser/dashboard_evenings daemon/e2e_bad_input browser/dashboard_hall daemon/cli_init)
 
 # The programs of tests, by the names of their units.

@@ -64,6 +64,8 @@ pub mod watcher;
 #[cfg(feature = "daemon")]
 mod alert;
 #[cfg(feature = "daemon")]
+mod archive;
+#[cfg(feature = "daemon")]
 pub mod broadcast;
 #[cfg(feature = "daemon")]
 pub mod cli;

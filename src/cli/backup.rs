@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-use super::{archive::Archive, settings};
+use super::{settings, tarball::Tarball};
 use crate::{
     broadcast::Folder,
     config::Config,
@@ -42,7 +42,7 @@ pub(super) struct Label {
 /// # Errors
 /// When there is no journal, or a file cannot be read or written. Then no backup is made, and an existing one stays.
 pub(super) fn backup(path: &Path, config: &Config, file: &Path, force: bool) -> anyhow::Result<()> {
-    let mut archive = Archive::create(file, force)?;
+    let mut archive = Tarball::create(file, force)?;
     // The journal comes first, because all other files belong to it or are older.
     let journal = archive.scratch()?;
     backup::copy(&config.journal.path, journal.path())?;

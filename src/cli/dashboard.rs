@@ -17,10 +17,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{exit, logging, reload};
+use super::{collecting, exit, logging, reload};
 use crate::{
     broadcast::{Pushed, broadcast},
-    config::{Broadcast, BrokerConfig, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
+    config::{Broadcast, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
     dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
     mqtt::rumqtt::RumqttDial,
     notify::notify,
@@ -76,17 +76,7 @@ impl Dashboard {
 
     fn collector(&self) -> anyhow::Result<Collector> {
         let mut collector = self.configured()?;
-        if !self.broker.is_empty() {
-            let brokers = self.broker.iter().map(|url| {
-                let common = collector.brokers.first().context("no broker is configured")?;
-                at(url, common)
-            });
-            collector.brokers = brokers.collect::<anyhow::Result<_>>()?;
-        }
-        for broker in &mut collector.brokers {
-            // Two pages at one broker must have different client ids, or each would end the other's session.
-            broker.client_id = format!("dgt2mqtt-dashboard-{:08x}", fastrand::u32(..));
-        }
+        collecting::name_brokers(&mut collector.brokers, &self.broker, "dashboard")?;
         Ok(collector)
     }
 
@@ -151,7 +141,7 @@ impl Dashboard {
         tokio::select! {
             stopped = exit::stopped() => stopped.context("cannot wait for signals")?,
             ended = read_again => ended?,
-            () = feed_watchdog() => {}
+            () = collecting::feed_watchdog() => {}
             Some(ended) = parts.join_next() => ended??,
         }
         notify(&NotifyState::Stopping);
@@ -161,20 +151,6 @@ impl Dashboard {
         let _ = tokio::time::timeout(FAREWELL, farewell).await;
         Ok(())
     }
-}
-
-/// The settings for the broker at `url`, with the login and certificates of `common`.
-fn at(url: &BrokerUrl, common: &BrokerConfig) -> anyhow::Result<BrokerConfig> {
-    if url.tls && common.tls.is_none() {
-        bail!(
-            "for mqtts:// the configuration must say which authorities to trust: name one with --config whose `urls` begin with mqtts://"
-        );
-    }
-    Ok(BrokerConfig {
-        urls: vec![url.clone()],
-        tls: common.tls.clone().filter(|_| url.tls),
-        ..common.clone()
-    })
 }
 
 /// Starts the parts of a page, which work until `stop`: the listeners at the brokers, the broadcast with the newest of
@@ -261,18 +237,6 @@ async fn tell_pushed(mut pushed: watch::Receiver<Option<Pushed>>, shared: Shared
         shared.pushed(now);
     }
     Ok(())
-}
-
-/// Feeds the watchdog of the service manager, if there is one. While this task runs, the page is served.
-async fn feed_watchdog() {
-    let Some(period) = sd_notify::watchdog_enabled() else {
-        return std::future::pending().await;
-    };
-    let mut tick = tokio::time::interval(period / 3);
-    loop {
-        tick.tick().await;
-        notify(&NotifyState::Watchdog);
-    }
 }
 
 /// Adds the local interface to the parts of a page.

@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use rustix::fs::{Mode, OFlags, openat};
 use serde_json::Value;
 
-use super::{archive::Archive, settings};
+use super::{settings, tarball::Tarball};
 use crate::{
     config::{Config, ConfigError},
     event::SCHEMA_VERSION,
@@ -121,7 +121,7 @@ pub(super) fn diagnose(
     for capture in wanted.captures {
         read_capture(capture)?;
     }
-    let mut archive = Archive::create(to, force)?;
+    let mut archive = Tarball::create(to, force)?;
     archive.text("versions.txt", &versions())?;
     archive.text("configuration.toml", &configuration(path))?;
     if let Err(error) = config {

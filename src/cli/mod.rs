@@ -4,6 +4,7 @@
 mod archive;
 mod backup;
 mod check;
+mod collecting;
 mod configured;
 mod dashboard;
 #[cfg(feature = "demo")]
@@ -29,6 +30,7 @@ mod run;
 pub mod schema;
 mod settings;
 mod simulate;
+mod tarball;
 
 use std::{io, process::ExitCode};
 
@@ -47,6 +49,7 @@ enum Command {
     Init(init::Init),
     Run(configured::Run),
     Dashboard(dashboard::Dashboard),
+    Archive(archive::Archive),
     #[cfg(feature = "demo")]
     Demo(demo::Demo),
     Replay(replay::Replay),
@@ -93,6 +96,7 @@ pub fn main() -> ExitCode {
         Command::Init(init) => init.run(),
         Command::Run(run) => run.run(),
         Command::Dashboard(dashboard) => dashboard.run(),
+        Command::Archive(archive) => archive.run(),
         #[cfg(feature = "demo")]
         Command::Demo(demo) => demo.run(),
         Command::Replay(replay) => replay.run(),

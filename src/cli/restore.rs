@@ -10,9 +10,9 @@ use std::{
 use anyhow::{Context, bail};
 
 use super::{
-    archive::{self, with_ending},
     backup::{BROADCAST, CONFIGURATION, FORMAT, JOURNAL, LABEL, Label, PAIRINGS, ROUND, TABLES},
     settings,
+    tarball::{self, with_ending},
 };
 use crate::{
     broadcast::{Files, Folder},
@@ -96,7 +96,7 @@ fn take_journal(content: &mut dyn Read, to: &mut dyn Write, taken: &mut u64) -> 
 /// written.
 pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow::Result<()> {
     let mut texts = Texts::default();
-    archive::read(file, |name, content| texts.take(name, content))?;
+    tarball::read(file, |name, content| texts.take(name, content))?;
     let no_backup = || format!("{} is no backup of this program", file.display());
     let label = texts.label.take().with_context(no_backup)?;
     let configuration = texts.configuration.take().with_context(no_backup)?;
@@ -224,7 +224,7 @@ fn unpack(file: &Path, to: &Path) -> anyhow::Result<()> {
     let options = options.write(true).create_new(true).mode(0o600);
     let mut out = options.open(to).with_context(cannot)?;
     let mut taken = 0;
-    archive::read(file, |name, content| {
+    tarball::read(file, |name, content| {
         if name == JOURNAL {
             take_journal(content, &mut out, &mut taken).with_context(cannot)?;
         }
@@ -285,7 +285,7 @@ mod tests {
     fn a_journal_is_unpacked_into_a_file_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let mut archive = archive::Archive::create(&at("a.tar.gz"), false).unwrap();
+        let mut archive = tarball::Tarball::create(&at("a.tar.gz"), false).unwrap();
         archive.text(JOURNAL, "the journal").unwrap();
         archive.finish().unwrap();
         fs::write(at("elsewhere"), "not ours").unwrap();

@@ -1,31 +1,15 @@
 //! The broker: addresses, login and certificates.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use toml::Spanned;
 
 use super::{
     BrokerConfig, BrokerUrl, ClientCertificate, Login, Tls,
-    checked::{parse, readable, secret_file},
+    checked::{authorities, parse, readable, secret_file},
     raw::RawBroker,
     read::Document,
 };
-
-/// Where distributions keep the certificates of public authorities.
-const SYSTEM_AUTHORITIES: [&str; 3] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/cert.pem",
-];
-
-/// The list of public certificate authorities of this system, if it has one.
-#[must_use]
-pub fn system_authorities() -> Option<PathBuf> {
-    SYSTEM_AUTHORITIES
-        .iter()
-        .map(PathBuf::from)
-        .find(|path| path.exists())
-}
 
 /// Reads the table `[broker]`, and reads or tries the files that it names.
 pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'_>) -> Option<BrokerConfig> {
@@ -149,20 +133,7 @@ fn login(raw: &RawBroker, document: &mut Document<'_>) -> Option<Login> {
 }
 
 fn tls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Tls> {
-    let ca_file = match &raw.ca_file {
-        Some(file) => readable(file, document),
-        None => {
-            let system = system_authorities();
-            if system.is_none() {
-                document.missing(
-                    None,
-                    "this machine has no list of certificate authorities",
-                    "name one in `ca_file`, or install the package ca-certificates",
-                );
-            }
-            system
-        }
-    };
+    let ca_file = authorities(raw.ca_file.as_ref(), document);
     let client = match (&raw.client_cert, &raw.client_key) {
         (Some(certificate), Some(key)) => Some(ClientCertificate {
             certificate: readable(certificate, document)?,

@@ -13,6 +13,22 @@ use toml::Spanned;
 use super::{Secret, read::Document, value::ValueError};
 use crate::files::plain;
 
+/// Where distributions keep the certificates of public authorities.
+const SYSTEM_AUTHORITIES: [&str; 3] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+];
+
+/// The list of public certificate authorities of this system, if it has one.
+#[must_use]
+pub fn system_authorities() -> Option<PathBuf> {
+    SYSTEM_AUTHORITIES
+        .iter()
+        .map(PathBuf::from)
+        .find(|path| path.exists())
+}
+
 /// Reads a value, or notes what is wrong with it.
 pub(super) fn parse<T: FromStr<Err = ValueError>>(
     text: Spanned<String>,
@@ -73,6 +89,22 @@ pub(super) fn readable(file: &Spanned<PathBuf>, document: &mut Document<'_>) -> 
             None
         }
     }
+}
+
+/// The certificate authorities of a file, or those of this system.
+pub(super) fn authorities(file: Option<&Spanned<PathBuf>>, document: &mut Document<'_>) -> Option<PathBuf> {
+    if let Some(file) = file {
+        return readable(file, document);
+    }
+    let system = system_authorities();
+    if system.is_none() {
+        document.missing(
+            None,
+            "this machine has no list of certificate authorities",
+            "name one in `ca_file`, or install the package ca-certificates",
+        );
+    }
+    system
 }
 
 /// A secret from a file that holds nothing else.

@@ -8,6 +8,7 @@
 //! The keys are described in `docs/configuration.md`; `docs/dgt2mqtt.example.toml` shows them all.
 
 mod alert;
+mod archive;
 mod broadcast;
 mod broker;
 mod checked;
@@ -30,8 +31,9 @@ use std::{
 };
 
 pub use alert::{AlertConfig, AlertForm, Language};
+pub use archive::{ArchiveConfig, DatabaseConfig};
 pub use broadcast::{Broadcast, Lichess};
-pub use broker::system_authorities;
+pub use checked::system_authorities;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub(crate) use env::{OF_THE_UNIT, STATE_OF_THE_UNIT};
@@ -277,6 +279,18 @@ impl Config {
         let raw = document.read(env);
         let collector = raw.and_then(|raw| validate::collector(raw, &mut document));
         finish(collector, document)
+    }
+
+    /// Reads what an archive needs from the file at `path`: broker, topics and database.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn load_archive(path: &Path, env: &Env) -> Result<ArchiveConfig, ConfigError> {
+        let text = read_file(path)?;
+        let mut document = read::Document::new(&text, path);
+        let raw = document.read(env);
+        let archive = raw.and_then(|raw| validate::archive(raw, &mut document));
+        finish(archive, document)
     }
 
     /// Takes over a round that was put in force, unless the configuration names a later one.

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{alert::RawAlert, broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret};
+use super::{
+    alert::RawAlert, archive::RawArchive, broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret,
+};
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -29,6 +31,7 @@ pub(super) struct RawConfig {
     pub(super) broadcast: Option<Spanned<RawBroadcast>>,
     pub(super) dashboard: RawDashboard,
     pub(super) alert: Vec<Spanned<RawAlert>>,
+    pub(super) archive: Option<Spanned<RawArchive>>,
     pub(super) home_assistant: Option<RawHomeAssistant>,
 }
 

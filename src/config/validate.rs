@@ -10,8 +10,8 @@ use std::{
 use toml::Spanned;
 
 use super::{
-    BaseTopic, BoardConfig, Collector, Config, Env, Id, JournalConfig, LimitsConfig, PortName, Rules,
-    TableConfig, alert,
+    ArchiveConfig, BaseTopic, BoardConfig, Collector, Config, Env, Id, JournalConfig, LimitsConfig, PortName,
+    Rules, TableConfig, alert, archive,
     broadcast::broadcast,
     broker,
     checked::{parse, within},
@@ -124,6 +124,23 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
         brokers: vec![broker?],
         broadcast,
         people,
+    })
+}
+
+/// The configuration of an archive. The rest of the shape is read and not checked: it may name files that the archive's
+/// user cannot read.
+pub(super) fn archive(raw: RawConfig, document: &mut Document<'_>) -> Option<ArchiveConfig> {
+    let base_topic = match raw.gateway.base_topic {
+        Some(topic) => parse(topic, document),
+        None => Some(BaseTopic::default()),
+    };
+    let broker = broker::broker(&raw.broker, "dgt2mqtt-archive", document);
+    let (database, tournament) = archive::archive(raw.archive.as_ref(), document)?;
+    Some(ArchiveConfig {
+        base_topic: base_topic?,
+        brokers: vec![broker?],
+        database,
+        tournament,
     })
 }
 

@@ -6,7 +6,12 @@ const UNIT: &str = include_str!("../../systemd/dgt2mqtt.service");
 const PAGE: &str = include_str!("../../systemd/dgt2mqtt-dashboard.service");
 /// What the package adds to the daemon's unit.
 const USER: &str = include_str!("../../packaging/debian/user.conf");
-const UNITS: [(&str, &str); 2] = [("dgt2mqtt.service", UNIT), ("dgt2mqtt-dashboard.service", PAGE)];
+const ARCHIVE: &str = include_str!("../../systemd/dgt2mqtt-archive.service");
+const UNITS: [(&str, &str); 3] = [
+    ("dgt2mqtt.service", UNIT),
+    ("dgt2mqtt-dashboard.service", PAGE),
+    ("dgt2mqtt-archive.service", ARCHIVE),
+];
 /// The connection to a Bluetooth board, which a program of BlueZ makes that is not installed everywhere.
 const RFCOMM: (&str, &str) = (
     "dgt2mqtt-rfcomm@0.service",
@@ -138,25 +143,28 @@ fn the_unit_of_the_package_is_as_hardened() {
     );
 }
 
-/// What protects the daemon protects the page, too, but for what concerns serial ports.
+/// What protects the daemon protects the page and the archive, too, but for what concerns serial ports.
 #[test]
-fn the_page_is_hardened_as_the_daemon_is() {
+fn the_page_and_the_archive_are_hardened_as_the_daemon_is() {
     let begin = |unit: &'static str| {
         let lines = unit
             .lines()
             .skip_while(|line| !line.starts_with("CapabilityBoundingSet="));
         lines.take_while(|line| !line.is_empty())
     };
-    let page: Vec<_> = begin(PAGE).collect();
-    for line in begin(UNIT) {
-        assert!(page.contains(&line), "{line} is missing");
+    for other in [PAGE, ARCHIVE] {
+        let lines: Vec<_> = begin(other).collect();
+        for line in begin(UNIT) {
+            assert!(lines.contains(&line), "{line} is missing");
+        }
+        assert_eq!(values_of(other, "PrivateDevices"), ["yes"]);
+        assert!(values_of(other, "DeviceAllow").is_empty());
+        assert!(values_of(other, "SupplementaryGroups").is_empty());
+        assert_eq!(
+            values_of(other, "RestrictAddressFamilies"),
+            values("RestrictAddressFamilies")
+        );
     }
-    assert_eq!(values_of(PAGE, "PrivateDevices"), ["yes"]);
-    assert!(values_of(PAGE, "DeviceAllow").is_empty() && values_of(PAGE, "SupplementaryGroups").is_empty());
-    assert_eq!(
-        values_of(PAGE, "RestrictAddressFamilies"),
-        values("RestrictAddressFamilies")
-    );
 }
 
 #[test]
@@ -194,8 +202,12 @@ fn the_unit_and_the_program_agree() {
         .expect("seconds");
     assert!(stop > 60, "a stop may take limits.shutdown_timeout_s, 60 at most");
     assert!(values("ExecStart")[0].contains(" run --config /etc/dgt2mqtt/dgt2mqtt.toml"));
-    assert_eq!(values_of(PAGE, "Type"), ["notify"]);
-    assert_eq!(values_of(PAGE, "RestartPreventExitStatus"), ["78"]);
+    for other in [PAGE, ARCHIVE] {
+        assert_eq!(values_of(other, "Type"), ["notify"]);
+        assert_eq!(values_of(other, "RestartPreventExitStatus"), ["78"]);
+        assert_eq!(values_of(other, "WatchdogSec").len(), 1);
+    }
+    assert!(values_of(ARCHIVE, "ExecStart")[0].contains(" archive --config /etc/dgt2mqtt/archive.toml"));
     for unit in [UNIT, PAGE] {
         assert_eq!(
             values_of(unit, "ExecReload").last(),

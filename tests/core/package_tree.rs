@@ -124,7 +124,12 @@ fn scripts_can_be_run(tree: &Path) {
 /// The program and the pages that the units name are in the package, and the user of the drop-in is made by it.
 fn units_name_what_is_there(tree: &Path) {
     let units = tree.join("usr/lib/systemd/system");
-    for name in ["dgt2mqtt.service", "dgt2mqtt-dashboard.service"] {
+    let names = [
+        "dgt2mqtt.service",
+        "dgt2mqtt-dashboard.service",
+        "dgt2mqtt-archive.service",
+    ];
+    for name in names {
         let unit = text(units.join(name));
         let value = |key: &str| {
             unit.lines()

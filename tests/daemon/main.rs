@@ -6,6 +6,8 @@
 mod broker;
 #[path = "../help/certificates.rs"]
 mod certificates;
+#[path = "../help/database.rs"]
+mod database;
 #[path = "../help/hall.rs"]
 mod hall;
 #[path = "../help/lichess.rs"]
@@ -27,6 +29,8 @@ mod wiring;
 
 mod access;
 mod alerts;
+mod archive;
+mod archive_queries;
 mod backup;
 mod broadcast_folder;
 mod broadcast_lichess;

@@ -91,6 +91,7 @@ fn the_example_and_the_manual_name_every_key() {
         ("home_assistant", "[home_assistant]\n"),
         ("dashboard", "[dashboard]\n"),
         ("alert", "[[alert]]\n"),
+        ("archive", "[archive]\n"),
         ("dashboard.people", "[[dashboard.people]]\n"),
         ("broadcast.lichess", "[broadcast.lichess]\n"),
     ] {
