@@ -41,7 +41,7 @@ pub fn lichess_rounds(text: &str) -> Result<Vec<LichessRound>, LichessRoundsErro
         let (id, games) = part
             .trim()
             .split_once(char::is_whitespace)
-            .unwrap_or((part.trim(), ""));
+            .unwrap_or_else(|| (part.trim(), ""));
         if !is_round(id) {
             return Err(LichessRoundsError::NoRound(id.to_owned()));
         }
