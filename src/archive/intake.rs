@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::{
+    gateway::Gateway,
     holding::{Holding, Hole, Kept},
     row::EventRow,
-    whereabouts::Whereabouts,
 };
+use crate::mqtt::{Claim, Sign};
 
 /// How many bytes of events wait for the database at most. What comes beyond is asked for later.
 const MOST_WAITING: usize = 16 << 20;
@@ -37,7 +38,7 @@ pub(super) struct Lack {
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     boards: BTreeMap<BoardName, Holding>,
-    gateways: BTreeMap<String, Whereabouts>,
+    gateways: BTreeMap<String, Gateway>,
     rows: VecDeque<EventRow>,
     holes: Vec<Hole>,
     weight: usize,
@@ -81,23 +82,21 @@ impl Intake {
         self.is_loaded = false;
     }
 
-    /// Takes a gateway's status, `info`, a board's game or an event, by the levels of its topic below the base.
-    pub(super) fn take(&mut self, broker: usize, levels: &[&str], payload: &[u8]) {
+    /// Takes a gateway's status, `info`, a board's game or an event, by the levels of its topic below the base. `is_live`
+    /// is false for what the broker had retained.
+    pub(super) fn take(&mut self, broker: usize, levels: &[&str], payload: &[u8], is_live: bool, now: u64) {
+        let Some(name) = levels.first() else { return };
+        let claim = self.claim(broker, levels, payload, is_live, now);
         match *levels {
-            [name, "status"] => self.status(broker, name, payload == b"online"),
-            [name, "info"] => {
-                let boot = fields(payload).and_then(|info| Some(info["boot_id"].as_str()?.to_owned()));
-                if let (Some(boot), Some(gateway)) = (boot, self.gateway(name)) {
-                    gateway.boot(broker, &boot);
-                }
-            }
-            [name, "board", board, "game"] if !self.is_foreign(broker, name) => {
+            // What is no event of the gateway is not kept.
+            _ if claim == Claim::Foreign => {}
+            [_, "board", board, "game"] => {
                 let last = fields(payload).and_then(|game| game["last_seq"].as_u64());
                 if let (Some(last), Some(board)) = (last, self.board(name, board)) {
                     board.gave_out(last);
                 }
             }
-            [name, "board", board, "event", _] if !self.is_foreign(broker, name) => {
+            [_, "board", board, "event", _] => {
                 let row = fields(payload).and_then(|event| EventRow::of(name, board, event, false));
                 let Some(row) = row else {
                     return tracing::debug!("what came for {name}/{board} is no event");
@@ -108,21 +107,30 @@ impl Intake {
         }
     }
 
-    fn status(&mut self, broker: usize, name: &str, is_online: bool) {
-        let came = self
-            .gateway(name)
-            .is_some_and(|gateway| gateway.status(broker, is_online));
-        if came {
-            for (_, board) in self.boards.iter_mut().filter(|((gateway, _), _)| gateway == name) {
-                board.ask_anew();
-            }
+    /// Which gateway of the name a message is from.
+    fn claim(&mut self, broker: usize, levels: &[&str], payload: &[u8], is_live: bool, now: u64) -> Claim {
+        let info = matches!(levels, [_, "info"]).then(|| fields(payload)).flatten();
+        let sign = Sign {
+            comes: matches!(levels, [_, "status"]).then_some(payload == b"online"),
+            boot: info.as_ref().and_then(|info| info["boot_id"].as_str()),
+            is_live,
+        };
+        let name = levels[0];
+        let Some(gateway) = self.gateway(name) else {
+            return Claim::Foreign;
+        };
+        let was_online = gateway.whereabouts.is_online();
+        let claim = gateway.whereabouts.take(&broker, sign, now);
+        if claim == Claim::Moved || !was_online && gateway.whereabouts.is_online() {
+            self.ask_anew(name);
         }
+        claim
     }
 
-    /// True where a message is of another gateway of the name.
-    fn is_foreign(&mut self, broker: usize, name: &str) -> bool {
-        self.gateway(name)
-            .is_none_or(|gateway| gateway.is_foreign(broker))
+    fn ask_anew(&mut self, name: &str) {
+        for (_, board) in self.boards.iter_mut().filter(|((gateway, _), _)| gateway == name) {
+            board.ask_anew();
+        }
     }
 
     /// Tells of names that two gateways have.
@@ -133,6 +141,20 @@ impl Intake {
                     "two gateways are called {name}, at two brokers: the events of the second are not kept; give each a name of its own"
                 );
             }
+        }
+    }
+
+    /// Asks those gateways anew that have moved to this broker without a message that said so.
+    fn take_over(&mut self, broker: usize, now: u64) {
+        let gateways = self.gateways.iter_mut();
+        let moved: Vec<String> = gateways
+            .filter_map(|(name, gateway)| {
+                let has_moved = gateway.whereabouts.has_moved_to(&broker, now);
+                has_moved.then(|| name.clone())
+            })
+            .collect();
+        for name in moved {
+            self.ask_anew(&name);
         }
     }
 
@@ -205,15 +227,18 @@ impl Intake {
     /// The questions to be asked over this broker now.
     pub(super) fn questions(&mut self, broker: usize, now: u64) -> Vec<Lack> {
         self.tell_doubled(now);
+        self.take_over(broker, now);
         if !self.is_loaded || self.weight > ENOUGH_WAITING {
             return Vec::new();
         }
         let under_way = self.boards.values().filter(|board| board.is_asked()).count();
         let gateways = &self.gateways;
-        let here = self
-            .boards
-            .iter_mut()
-            .filter(|((name, _), _)| gateways.get(name).and_then(Whereabouts::broker) == Some(broker));
+        let here = self.boards.iter_mut().filter(|((name, _), _)| {
+            gateways
+                .get(name)
+                .and_then(|gateway| gateway.whereabouts.broker())
+                == Some(&broker)
+        });
         let asked = here.filter_map(|(key, board)| {
             let (after, before) = board.ask(now)?;
             Some(Lack {
@@ -293,7 +318,7 @@ impl Intake {
     /// Takes note that the connection to a broker is over.
     pub(super) fn lost(&mut self, broker: usize) {
         for gateway in self.gateways.values_mut() {
-            gateway.lost(broker);
+            gateway.whereabouts.lost(&broker);
         }
     }
 
@@ -341,7 +366,7 @@ impl Intake {
         has_room.then(|| self.boards.entry(key).or_default())
     }
 
-    fn gateway(&mut self, name: &str) -> Option<&mut Whereabouts> {
+    fn gateway(&mut self, name: &str) -> Option<&mut Gateway> {
         let has_room = self.gateways.len() < MOST_BOARDS || self.gateways.contains_key(name);
         has_room.then(|| self.gateways.entry(name.to_owned()).or_default())
     }

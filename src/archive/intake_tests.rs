@@ -12,7 +12,7 @@ fn event(board: &str, seq: u64) -> Value {
 fn intake(kept: &[(u64, u64)]) -> Intake {
     let mut intake = Intake::default();
     intake.load(kept.iter().map(|&(first, last)| has(first, last)).collect());
-    intake.take(0, &["gw", "status"], b"online");
+    intake.take(0, &["gw", "status"], b"online", true, 0);
     intake
 }
 
@@ -28,7 +28,7 @@ fn has(first: u64, last: u64) -> Kept {
 
 fn tell(intake: &mut Intake, broker: usize, event: &Value) {
     let levels = ["gw", "board", "1", "event", "notice"];
-    intake.take(broker, &levels, event.to_string().as_bytes());
+    intake.take(broker, &levels, event.to_string().as_bytes(), true, 0);
 }
 
 fn waiting(intake: &Intake) -> Vec<u64> {
@@ -58,7 +58,7 @@ fn what_is_known_is_not_queued_again() {
 #[test]
 fn what_a_state_tells_is_asked_for_and_what_two_answers_lack_is_a_hole() {
     let mut intake = intake(&[(1, 2)]);
-    intake.take(0, &["gw", "board", "1", "game"], br#"{"last_seq":6}"#);
+    intake.take(0, &["gw", "board", "1", "game"], br#"{"last_seq":6}"#, true, 0);
     let asked = question(&mut intake, 0);
     assert_eq!((asked.after, asked.before), (2, 7));
     assert_eq!(intake.questions(0, 9_000), [], "it is under way");
@@ -140,9 +140,9 @@ fn an_event_that_came_under_a_former_id_is_dropped() {
 #[test]
 fn a_second_gateway_of_a_name_is_not_mixed_in() {
     let mut intake = intake(&[]);
-    intake.take(0, &["gw", "info"], br#"{"boot_id":"a"}"#);
-    intake.take(1, &["gw", "status"], b"online");
-    intake.take(1, &["gw", "info"], br#"{"boot_id":"b"}"#);
+    intake.take(0, &["gw", "info"], br#"{"boot_id":"a"}"#, true, 0);
+    intake.take(1, &["gw", "status"], b"online", true, 0);
+    intake.take(1, &["gw", "info"], br#"{"boot_id":"b"}"#, true, 0);
     tell(&mut intake, 1, &event("1", 1));
     assert!(intake.rows.is_empty());
     tell(&mut intake, 0, &event("1", 1));

@@ -11,6 +11,7 @@
 #![allow(clippy::disallowed_methods)] // brokers and databases live on the wall clock.
 
 mod database;
+mod gateway;
 mod holding;
 mod intake;
 mod migrations;
@@ -20,7 +21,6 @@ mod stretches;
 mod subscription;
 mod tls;
 mod trouble;
-mod whereabouts;
 mod writer;
 
 pub(crate) use shared::SharedIntake;

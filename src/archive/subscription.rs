@@ -111,7 +111,7 @@ impl<D: Dial> Subscription<D> {
                         connected = true;
                         let base = self.base.as_str();
                         let filters = FILTERS.map(|levels| format!("{base}/{levels}"));
-                        if link.subscribe(&filters, true).is_err() {
+                        if link.listen(&filters).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
                     }
@@ -142,7 +142,11 @@ impl<D: Dial> Subscription<D> {
             [_, "reply", "history"] => self.replied(&arrived.payload),
             // An event that is retained at the broker is somebody's mistake.
             [.., "event", _] if arrived.retain => return,
-            _ => self.shared.intake().take(self.broker, &levels, &arrived.payload),
+            _ => {
+                let now = self.shared.now_ms();
+                let mut intake = self.shared.intake();
+                intake.take(self.broker, &levels, &arrived.payload, !arrived.retain, now);
+            }
         }
         self.shared.ring();
     }

@@ -10,11 +10,16 @@ use serde_json::Value;
 use super::{
     board::{Board, OfRound},
     key::BoardKey,
-    owners::{Claim, Owners},
+    owners::Owners,
     pushed::Pushes,
     shares::Shares,
 };
-use crate::{broadcast::Pushed, config::Id, event::Event};
+use crate::{
+    broadcast::Pushed,
+    config::Id,
+    event::Event,
+    mqtt::{Claim, Sign},
+};
 use gone::Gone;
 pub(crate) use gone::NotGone;
 
@@ -104,40 +109,45 @@ impl Hall {
     /// Notes that the connection to a broker came or went.
     pub(crate) fn broker(&mut self, address: &str, connected: bool) {
         if self.brokers.insert(address.to_owned(), connected) != Some(connected) {
-            self.revision += 1;
-            self.brokers_revision = self.revision;
+            self.brokers_changed();
+        }
+        if !connected {
+            self.owners.lost(address);
         }
     }
 
-    /// Whose message came over `broker`; `topic` is without the base.
-    pub(super) fn claim(&mut self, broker: &str, topic: &str, payload: &[u8]) -> Claim {
+    /// Whose message came over `broker`; `topic` is without the base. `is_live` is false for what the broker had retained.
+    pub(super) fn claim(
+        &mut self,
+        broker: &str,
+        topic: &str,
+        payload: &[u8],
+        is_live: bool,
+        now_ms: u64,
+    ) -> Claim {
         let (gateway, rest) = topic.split_once('/').unwrap_or((topic, ""));
-        let comes = (rest == "status").then_some(payload == b"online");
-        let is_online = self.is_online(gateway);
-        let was_doubled = self.owners.is_doubled(gateway);
-        let claim = self.owners.claim(broker, gateway, comes, is_online);
-        if self.owners.is_doubled(gateway) != was_doubled {
-            self.revision += 1;
-            self.brokers_revision = self.revision;
-        }
-        claim
+        let info = (rest == "info").then(|| serde_json::from_slice::<Value>(payload).unwrap_or_default());
+        let sign = Sign {
+            comes: (rest == "status").then_some(payload == b"online"),
+            boot: info.as_ref().and_then(|info| info["boot_id"].as_str()),
+            is_live,
+        };
+        self.owners.claim(broker, gateway, sign, now_ms)
     }
 
-    /// True when a gateway is online at `broker`, the page took it for a second one of its name, and the first has
-    /// gone. Then the gateway has moved, and the old broker said so later than the new one. The page must hear its
-    /// retained states again.
-    pub(super) fn has_moved_to(&mut self, broker: &str) -> bool {
-        let waiting = self.owners.waiting_at(broker);
-        let moved: Vec<String> = waiting
-            .filter(|gateway| !self.is_online(gateway))
-            .map(str::to_owned)
-            .collect();
-        for gateway in &moved {
-            self.owners.left(broker, gateway);
-            self.revision += 1;
-            self.brokers_revision = self.revision;
+    /// True when a gateway has moved to `broker`, and no message said so: the old broker said later than the new one that
+    /// it has gone, or fell silent. The page must hear its retained states again.
+    pub(super) fn has_moved_to(&mut self, broker: &str, now_ms: u64) -> bool {
+        let moved = !self.owners.moved_to(broker, now_ms).is_empty();
+        if self.owners.look(now_ms) || moved {
+            self.brokers_changed();
         }
-        !moved.is_empty()
+        moved
+    }
+
+    fn brokers_changed(&mut self) {
+        self.revision += 1;
+        self.brokers_revision = self.revision;
     }
 
     /// The broker of a gateway.

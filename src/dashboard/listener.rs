@@ -16,13 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     hall::{Hall, NotGone, Paired},
     key::BoardKey,
-    owners::Claim,
 };
 use crate::{
     broadcast::Pushed,
     config::{BaseTopic, BrokerUrl},
     link::Backoff,
-    mqtt::{Arrived, BrokerLink, Dial, LinkEvent, Publication, Qos, link::Ticket},
+    mqtt::{Arrived, BrokerLink, Claim, Dial, LinkEvent, Publication, Qos, link::Ticket},
     time::Millis,
 };
 
@@ -279,7 +278,7 @@ impl<D: Dial> Listener<D> {
                     LinkEvent::Connected { .. } => {
                         tracing::info!("listening to {address}");
                         connected = true;
-                        if link.subscribe(&self.filters(), true).is_err() {
+                        if link.listen(&self.filters()).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
                         let broker = self.broker.clone();
@@ -288,7 +287,7 @@ impl<D: Dial> Listener<D> {
                     LinkEvent::Arrived(arrived) => {
                         let is_newcomer = self.arrived(&arrived);
                         // The page left out its retained states while it took it for another gateway.
-                        if is_newcomer && link.subscribe(&self.filters(), true).is_err() {
+                        if is_newcomer && link.listen(&self.filters()).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
                     }
@@ -306,9 +305,9 @@ impl<D: Dial> Listener<D> {
                     let mut has_moved = false;
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
-                        self.shared.change(|hall, _| has_moved = hall.has_moved_to(&self.broker));
+                        self.shared.change(|hall, now| has_moved = hall.has_moved_to(&self.broker, now));
                     }
-                    if has_moved && link.subscribe(&self.filters(), true).is_err() {
+                    if has_moved && link.listen(&self.filters()).is_err() {
                         return (true, "the connection takes nothing".to_owned());
                     }
                 }
@@ -348,15 +347,16 @@ impl<D: Dial> Listener<D> {
             return false;
         }
         let mut is_newcomer = false;
-        self.shared.change(
-            |hall, now| match hall.claim(&self.broker, topic, &arrived.payload) {
-                Claim::Foreign => {}
+        self.shared.change(|hall, now| {
+            match hall.claim(&self.broker, topic, &arrived.payload, !arrived.retain, now) {
+                // What a bridge shows twice is heard where the gateway is.
+                Claim::Foreign | Claim::Copy => {}
                 claim => {
                     is_newcomer = hall.comes_back(topic, &arrived.payload) || claim == Claim::Moved;
                     hall.take(topic, &arrived.payload, now);
                 }
-            },
-        );
+            }
+        });
         is_newcomer
     }
 

@@ -110,6 +110,10 @@ impl BrokerLink for FakeLink {
         Ok(())
     }
 
+    fn listen(&mut self, _filters: &[String]) -> Result<(), Busy> {
+        Ok(())
+    }
+
     fn disconnect(&mut self) {
         self.0.happens(LinkEvent::Closed(closed(false)));
     }

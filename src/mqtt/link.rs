@@ -64,7 +64,8 @@ pub struct Arrived {
     pub topic: String,
     /// Its payload.
     pub payload: Bytes,
-    /// True where the sender published it with the retain flag.
+    /// True where the sender published it with the retain flag; for who [`listen`](BrokerLink::listen)s, where the broker
+    /// had retained it.
     pub retain: bool,
     /// The topic on which the sender wants the answer.
     pub response_topic: Option<String>,
@@ -132,6 +133,12 @@ pub trait BrokerLink: Send {
     /// # Errors
     /// [`Busy`] as above.
     fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy>;
+
+    /// Subscribes; the broker sends what it retains on these topics, and says of each message whether it had retained it.
+    ///
+    /// # Errors
+    /// [`Busy`] as above.
+    fn listen(&mut self, filters: &[String]) -> Result<(), Busy>;
 
     /// Says good-bye after what was handed over; `Closed` follows.
     fn disconnect(&mut self);

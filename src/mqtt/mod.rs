@@ -26,6 +26,7 @@ pub mod states;
 mod suspect;
 pub mod topic;
 mod unfit;
+mod whereabouts;
 mod window;
 
 pub use claim::host;
@@ -36,3 +37,4 @@ pub use publisher::{Publisher, PublisherHandle, Redial};
 pub use reply::{CommandReply, ReplyPayload, ReplyTo};
 pub use states::{StateKey, States};
 pub use topic::{BoardState, Topics};
+pub use whereabouts::{Claim, Sign, Whereabouts};

@@ -214,11 +214,15 @@ impl BrokerLink for RumqttLink {
     }
 
     fn subscribe_to_others(&mut self, filters: &[String], retained: bool) -> Result<(), Busy> {
-        self.subscribe_to(filters, retained, true)
+        self.subscribe_to(filters, retained, true, true)
     }
 
     fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy> {
-        self.subscribe_to(filters, retained, false)
+        self.subscribe_to(filters, retained, false, true)
+    }
+
+    fn listen(&mut self, filters: &[String]) -> Result<(), Busy> {
+        self.subscribe_to(filters, true, false, false)
     }
 
     fn disconnect(&mut self) {
@@ -228,11 +232,17 @@ impl BrokerLink for RumqttLink {
 }
 
 impl RumqttLink {
-    fn subscribe_to(&mut self, filters: &[String], retained: bool, nolocal: bool) -> Result<(), Busy> {
+    /// With `preserve_retain` the gateway can tell apart a command that somebody left on the broker.
+    fn subscribe_to(
+        &mut self,
+        filters: &[String],
+        retained: bool,
+        nolocal: bool,
+        preserve_retain: bool,
+    ) -> Result<(), Busy> {
         let filters = filters.iter().map(|path| Filter {
             nolocal,
-            // With this the gateway can tell apart a command that somebody left on the broker.
-            preserve_retain: true,
+            preserve_retain,
             retain_forward_rule: if retained {
                 RetainForwardRule::OnEverySubscribe
             } else {

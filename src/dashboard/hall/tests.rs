@@ -176,15 +176,19 @@ fn a_gateway_that_is_away_or_has_nothing_is_not_asked_for_ever() {
 #[test]
 fn two_gateways_of_one_name_are_told() {
     let mut hall = Hall::default();
-    let say = |hall: &mut Hall, broker: &str| {
-        let claim = hall.claim(broker, "gw/status", b"online");
-        if claim != Claim::Foreign {
-            hall.take("gw/status", b"online", 0);
+    let say = |hall: &mut Hall, broker: &str, boot: &str| {
+        let info = format!(r#"{{"boot_id":"{boot}"}}"#);
+        for (topic, payload) in [("gw/status", "online"), ("gw/info", &info)] {
+            let claim = hall.claim(broker, topic, payload.as_bytes(), true, 0);
+            if claim != Claim::Foreign {
+                hall.take(topic, payload.as_bytes(), 0);
+            }
         }
     };
-    say(&mut hall, "mqtt://one");
+    say(&mut hall, "mqtt://one", "a");
     let seen = hall.revision();
-    say(&mut hall, "mqtt://two");
+    say(&mut hall, "mqtt://two", "b");
+    assert!(!hall.has_moved_to("mqtt://two", 0));
     let view = serde_json::to_value(hall.changed_links(seen)).unwrap();
     assert_eq!(view["gateways"][0]["doubled"], true);
     assert_eq!(hall.broker_of("gw"), Some("mqtt://one"));
@@ -195,7 +199,7 @@ fn two_gateways_of_one_name_are_told() {
 fn a_gateway_that_moves_is_found_in_whatever_order_its_brokers_say_so() {
     let mut hall = Hall::default();
     let say = |hall: &mut Hall, broker: &str, word: &[u8]| {
-        let claim = hall.claim(broker, "gw/status", word);
+        let claim = hall.claim(broker, "gw/status", word, true, 0);
         if claim != Claim::Foreign {
             hall.take("gw/status", word, 0);
         }
@@ -203,12 +207,12 @@ fn a_gateway_that_moves_is_found_in_whatever_order_its_brokers_say_so() {
     };
     say(&mut hall, "mqtt://one", b"online");
     assert_eq!(say(&mut hall, "mqtt://two", b"online"), Claim::Foreign);
-    assert!(!hall.has_moved_to("mqtt://two"), "the first is still there");
+    assert!(!hall.has_moved_to("mqtt://two", 0), "the first is still there");
     say(&mut hall, "mqtt://one", b"offline");
-    assert!(!hall.has_moved_to("mqtt://one"));
-    assert!(hall.has_moved_to("mqtt://two"));
-    assert!(!hall.has_moved_to("mqtt://two"), "it is asked once");
-    assert_eq!(say(&mut hall, "mqtt://two", b"online"), Claim::Moved);
+    assert!(!hall.has_moved_to("mqtt://one", 0));
+    assert!(hall.has_moved_to("mqtt://two", 0));
+    assert!(!hall.has_moved_to("mqtt://two", 0), "it is asked once");
+    assert_eq!(say(&mut hall, "mqtt://two", b"online"), Claim::Own);
     assert_eq!(hall.broker_of("gw"), Some("mqtt://two"));
     assert!(hall.is_online("gw"));
     let view = serde_json::to_value(hall.changed_links(0)).unwrap();
