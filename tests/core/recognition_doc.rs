@@ -64,7 +64,7 @@ fn constants() -> BTreeMap<(String, String), String> {
             let Some((kind, value)) = rest.split_once(" = ") else {
                 continue;
             };
-            if let ("u64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
+            if let ("u32" | "u64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
                 // The file of a folder goes by the folder's name.
                 let name_of_file = file.strip_suffix("/mod.rs").map(|folder| format!("{folder}.rs"));
                 let file = name_of_file.as_deref().unwrap_or(file);

@@ -44,7 +44,7 @@ impl Archive {
     }
 
     /// The same, with brokers of the command line.
-    fn start_at(config: &Path, brokers: &[u16]) -> Self {
+    pub fn start_at(config: &Path, brokers: &[u16]) -> Self {
         let path = config.with_file_name("archive.log");
         let log = fs::OpenOptions::new().create(true).append(true).open(path);
         let mut command = program();
@@ -56,6 +56,11 @@ impl Archive {
         Self {
             child: child.unwrap(),
         }
+    }
+
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// SIGTERM; whether it ended well.

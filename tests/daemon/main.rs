@@ -8,6 +8,10 @@ mod broker;
 mod certificates;
 #[path = "../help/database.rs"]
 mod database;
+#[path = "../help/disk.rs"]
+mod disk;
+#[path = "../help/ejabberd.rs"]
+mod ejabberd;
 #[path = "../help/hall.rs"]
 mod hall;
 #[path = "../help/lichess.rs"]
@@ -71,6 +75,7 @@ mod pressure;
 mod record;
 mod reload;
 mod rounds_commands;
+mod setups;
 mod sim_simulate;
 mod sim_story;
 mod trials;

@@ -105,6 +105,12 @@ impl Postgres {
         );
     }
 
+    /// The id of its first process.
+    pub fn process(&self) -> u32 {
+        let written = fs::read_to_string(self.own.folder.path().join("data/postmaster.pid")).unwrap();
+        written.lines().next().unwrap().parse().unwrap()
+    }
+
     /// Its address.
     pub fn url(&self) -> String {
         format!("postgres://archive@127.0.0.1:{}/postgres", self.port)

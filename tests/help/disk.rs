@@ -1,9 +1,12 @@
 //! A disk for tests that can be full.
+#![allow(dead_code)] // shared by several test programs.
 
 use std::{
     fs,
+    io::Write,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Duration,
 };
 
 /// A small file system of its own; gone with the value.
@@ -12,8 +15,13 @@ pub struct SmallDisk(PathBuf);
 impl SmallDisk {
     /// Mounts it on `folder`; none, with a message, where that is not allowed.
     pub fn mount(folder: &Path) -> Option<Self> {
+        Self::sized(folder, "600k")
+    }
+
+    /// The same of another size, as `mount` takes it.
+    pub fn sized(folder: &Path, size: &str) -> Option<Self> {
         let status = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", "size=600k", "tmpfs"])
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
             .arg(folder)
             .stderr(Stdio::null())
             .status();
@@ -35,8 +43,18 @@ impl SmallDisk {
 
     /// Leaves no room for anything.
     pub fn fill(&self) {
-        let full = fs::write(self.0.join("ballast"), vec![0; 1 << 20]).unwrap_err();
+        let mut ballast = fs::File::create(self.0.join("ballast")).unwrap();
+        let full = loop {
+            if let Err(error) = ballast.write_all(&[0; 1 << 16]) {
+                break error;
+            }
+        };
         assert_eq!(full.kind(), std::io::ErrorKind::StorageFull);
+    }
+
+    /// Makes the room again that it took.
+    pub fn clear(&self) {
+        fs::remove_file(self.0.join("ballast")).unwrap();
     }
 }
 
@@ -96,6 +114,7 @@ impl ImageDisk {
     /// Checks and mounts it again, where nobody uses it any more.
     pub fn repair(self) -> Self {
         let (image, at) = (self.image.clone(), self.at.clone());
+        self.unmount();
         drop(self);
         // It says by its exit status that it mended something.
         let _ = Command::new("fsck.ext4")
@@ -105,6 +124,24 @@ impl ImageDisk {
             .stderr(Stdio::null())
             .status();
         Self::mount(&image, &at).unwrap()
+    }
+
+    /// Waits until nothing of it is mounted: two mounts of one image spoil each other.
+    fn unmount(&self) {
+        let is_mounted = || {
+            let _ = Command::new("umount")
+                .arg(&self.at)
+                .stderr(Stdio::null())
+                .status();
+            let devices = Command::new("losetup").arg("-j").arg(&self.image).output();
+            !devices.unwrap().stdout.is_empty()
+        };
+        let mut left = 200;
+        while is_mounted() {
+            left -= 1;
+            assert!(left > 0, "{} stays mounted", self.at.display());
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// What is mounted already, where nobody has a file open for writing, takes no writes or does again.

@@ -92,15 +92,32 @@ impl Simulator {
     pub fn start(options: &[&str], captures: &[PathBuf]) -> Self {
         let mut command = program();
         command.arg("simulate").args(options).arg("--keep").args(captures);
+        Self::of(command, captures.len())
+    }
+
+    /// Boards with games that are made up.
+    pub fn made_up(options: &[&str], boards: usize) -> Self {
+        let mut command = program();
+        command.args(["simulate", "--keep", "--boards", &boards.to_string()]);
+        command.args(options);
+        Self::of(command, boards)
+    }
+
+    fn of(mut command: Command, boards: usize) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let ports: Vec<_> = lines.take(captures.len()).map(Result::unwrap).collect();
+        let ports: Vec<_> = lines.take(boards).map(Result::unwrap).collect();
         assert_eq!(
             ports.len(),
-            captures.len(),
+            boards,
             "the simulator did not say where its boards are"
         );
         Self { child, ports }
+    }
+
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
     }
 }
 
