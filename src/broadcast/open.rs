@@ -166,6 +166,7 @@ mod tests {
             begins_ms: None,
             lichess: Some(Lichess {
                 round: format!("a1B2c3D{round}"),
+                broadcast: None,
                 token: crate::config::Secret::new("lip_secret"),
                 server: "https://lichess.org".into(),
                 ca_file: None,

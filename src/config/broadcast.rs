@@ -13,7 +13,7 @@ use toml::Spanned;
 use super::{
     Id, Secret,
     checked::{readable, secret_file, within},
-    lichess::lichess_rounds,
+    lichess::{is_id, lichess_rounds, round_of_broadcast},
     read::Document,
 };
 use crate::{
@@ -58,7 +58,13 @@ impl Broadcast {
             tournament.rounds = tournament.rounds.max(in_force.round);
             self.begins_ms = Some(in_force.since_ms);
             // A configured round on lichess is of another round, and takes no games of this one.
-            self.lichess.take_if(|_| in_force.lichess.is_none());
+            self.lichess
+                .take_if(|lichess| in_force.lichess.is_none() && lichess.broadcast.is_none());
+            if let Some(lichess) = &mut self.lichess
+                && let Some(broadcast) = &lichess.broadcast
+            {
+                lichess.round = round_of_broadcast(broadcast, in_force.round);
+            }
         }
         if let Some(pairings) = &in_force.pairings {
             self.pairings.clone_from(pairings);
@@ -85,8 +91,10 @@ pub(super) fn seated(boards: &[String], pairings: &Pairings) -> BTreeMap<String,
 /// Broadcast rounds on lichess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lichess {
-    /// The rounds as they are written ([`lichess_rounds`]).
+    /// The rounds as they are written ([`lichess_target`](super::lichess::lichess_target)).
     pub round: String,
+    /// The broadcast of which each round is found or made, by its number. It has the last part of the broadcast's address.
+    pub broadcast: Option<String>,
     /// Token with the scope `study:write`.
     pub token: Secret,
     /// `http://` or `https://`, host and perhaps port.
@@ -120,6 +128,7 @@ pub(super) struct RawBroadcast {
 #[serde(default, deny_unknown_fields)]
 struct RawLichess {
     round: Option<Spanned<String>>,
+    broadcast: Option<Spanned<String>>,
     token_file: Option<Spanned<PathBuf>>,
     server: Option<Spanned<String>>,
     ca_file: Option<Spanned<PathBuf>>,
@@ -168,7 +177,7 @@ pub(super) fn broadcast(
     };
     let lichess = match &raw.lichess {
         None => None,
-        Some(raw) => Some(lichess(raw, &span, document)?),
+        Some(raw) => Some(lichess(raw, round, &span, document)?),
     };
     let Some(folder) = &raw.folder else {
         document.missing(
@@ -308,21 +317,29 @@ fn boards(
     fit.then(|| list.iter().map(|board| board.get_ref().clone()).collect())
 }
 
-fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Document<'_>) -> Option<Lichess> {
-    let (Some(round), Some(file)) = (&raw.round, &raw.token_file) else {
-        document.missing(
-            Some(span.clone()),
-            "[broadcast.lichess] needs `round` and `token_file`",
-            "`round` is the last part of the round's address, eight letters and digits; the token needs the scope study:write",
-        );
-        return None;
+fn lichess(
+    raw: &RawLichess,
+    number: u32,
+    span: &std::ops::Range<usize>,
+    document: &mut Document<'_>,
+) -> Option<Lichess> {
+    let round = match (&raw.round, &raw.broadcast) {
+        (Some(round), None) => named_rounds(round, document)?,
+        (None, Some(broadcast)) => round_of_broadcast(id_of_broadcast(broadcast, document)?, number),
+        (Some(_), Some(broadcast)) => {
+            let help = "`round` names the rounds themselves; with `broadcast` they are found or made by their numbers";
+            document.problem(
+                broadcast.span(),
+                "[broadcast.lichess] takes `round` or `broadcast`, not both",
+                help,
+            );
+            return None;
+        }
+        (None, None) => return nothing_named(span, document),
     };
-    if let Err(error) = lichess_rounds(round.get_ref()) {
-        let help =
-            "write \"a1B2c3D4\", or \"a1B2c3D4 1-100, e5F6g7H8 101-180\" for more games than one round takes";
-        document.problem(round.span(), error.to_string(), help);
-        return None;
-    }
+    let Some(file) = &raw.token_file else {
+        return nothing_named(span, document);
+    };
     let server = match &raw.server {
         None => "https://lichess.org".to_owned(),
         Some(server) => {
@@ -355,11 +372,49 @@ fn lichess(raw: &RawLichess, span: &std::ops::Range<usize>, document: &mut Docum
         None => None,
     };
     Some(Lichess {
-        round: round.get_ref().clone(),
+        round,
+        broadcast: raw
+            .broadcast
+            .as_ref()
+            .map(|broadcast| broadcast.get_ref().clone()),
         token: secret_file(file, document)?,
         server,
         ca_file,
     })
+}
+
+fn nothing_named(span: &std::ops::Range<usize>, document: &mut Document<'_>) -> Option<Lichess> {
+    document.missing(
+        Some(span.clone()),
+        "[broadcast.lichess] needs `round` or `broadcast`, and `token_file`",
+        "`round` is the last part of the round's address, and `broadcast` that of the broadcast's: eight letters and digits; the token needs the scope study:write",
+    );
+    None
+}
+
+/// `round`, if it names rounds.
+fn named_rounds(round: &Spanned<String>, document: &mut Document<'_>) -> Option<String> {
+    if let Err(error) = lichess_rounds(round.get_ref()) {
+        let help =
+            "write \"a1B2c3D4\", or \"a1B2c3D4 1-100, e5F6g7H8 101-180\" for more games than one round takes";
+        document.problem(round.span(), error.to_string(), help);
+        return None;
+    }
+    Some(round.get_ref().clone())
+}
+
+fn id_of_broadcast<'a>(broadcast: &'a Spanned<String>, document: &mut Document<'_>) -> Option<&'a str> {
+    let id = broadcast.get_ref();
+    if !is_id(id) {
+        let help = "write the last part of the broadcast's address, eight letters and digits";
+        document.problem(
+            broadcast.span(),
+            format!("{id:?} is no broadcast of lichess"),
+            help,
+        );
+        return None;
+    }
+    Some(id)
 }
 
 /// True where `host`, perhaps with a port, can only be this machine.

@@ -14,6 +14,43 @@ pub struct LichessRound {
     pub games: RangeInclusive<usize>,
 }
 
+/// Where the games go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LichessTarget {
+    /// To these rounds.
+    Rounds(Vec<LichessRound>),
+    /// To the rounds of this number of a broadcast, which are looked for by their names, and made where there are none.
+    Broadcast {
+        /// The last part of the broadcast's address.
+        id: String,
+        /// The number of the round.
+        round: u32,
+    },
+}
+
+/// What stands between a broadcast and the number of its round.
+const ROUND_OF: char = '#';
+
+/// A round of a broadcast, as [`lichess_target`] reads it.
+#[must_use]
+pub fn round_of_broadcast(id: &str, round: u32) -> String {
+    format!("{id}{ROUND_OF}{round}")
+}
+
+/// Where the games go by `text`: as [`lichess_rounds`] reads it, or `A1b2C3d4#7` for the seventh round of a broadcast.
+///
+/// # Errors
+/// As with [`lichess_rounds`].
+pub fn lichess_target(text: &str) -> Result<LichessTarget, LichessRoundsError> {
+    if let Some((id, round)) = text.split_once(ROUND_OF)
+        && let (true, Ok(round)) = (is_id(id), round.parse())
+    {
+        let id = id.to_owned();
+        return Ok(LichessTarget::Broadcast { id, round });
+    }
+    lichess_rounds(text).map(LichessTarget::Rounds)
+}
+
 /// Why a text names no rounds on lichess.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each message says what its fields are")]
@@ -42,7 +79,7 @@ pub fn lichess_rounds(text: &str) -> Result<Vec<LichessRound>, LichessRoundsErro
             .trim()
             .split_once(char::is_whitespace)
             .unwrap_or_else(|| (part.trim(), ""));
-        if !is_round(id) {
+        if !is_id(id) {
             return Err(LichessRoundsError::NoRound(id.to_owned()));
         }
         let next = rounds.last().map_or(1, |round| round.games.end() + 1);
@@ -76,7 +113,8 @@ impl fmt::Display for LichessRound {
     }
 }
 
-fn is_round(id: &str) -> bool {
+/// True for what lichess calls rounds and broadcasts.
+pub(super) fn is_id(id: &str) -> bool {
     id.len() == 8 && id.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
@@ -107,6 +145,17 @@ mod tests {
                 round("i9J0k1L2", 181..=280)
             ]
         );
+    }
+
+    #[test]
+    fn a_round_of_a_broadcast_is_named_by_its_number() {
+        let id = "A1b2C3d4".to_owned();
+        let target = lichess_target(&round_of_broadcast(&id, 7)).unwrap();
+        assert_eq!(target, LichessTarget::Broadcast { id, round: 7 });
+        for text in ["A1b2C3d4#", "A1b2C3d4#x", "A1b2#7", "#7"] {
+            assert!(lichess_target(text).is_err(), "{text}");
+        }
+        assert!(matches!(lichess_target("a1B2c3D4"), Ok(LichessTarget::Rounds(_))));
     }
 
     #[test]

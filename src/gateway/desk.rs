@@ -233,7 +233,9 @@ impl Desk {
                 return Some(Refused::Open(open));
             }
         }
-        let pushes = configured.is_some_and(|broadcast| broadcast.lichess.is_some());
+        let lichess = configured.and_then(|broadcast| broadcast.lichess.as_ref());
+        // The rounds of a broadcast are found or made by their numbers.
+        let pushes = lichess.is_some_and(|lichess| lichess.broadcast.is_none());
         let named = asked
             .lichess
             .as_ref()

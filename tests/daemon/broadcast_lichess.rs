@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn settings(server: String) -> Lichess {
     Lichess {
         round: "a1B2c3D4".into(),
+        broadcast: None,
         token: Secret::new(TOKEN),
         server,
         ca_file: None,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http_body_util::Full;
-use hyper::{Request, StatusCode, body::Bytes, header};
-use serde::Deserialize;
+use hyper::{Method, Request, StatusCode, body::Bytes, header};
+use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     config::Lichess,
@@ -46,7 +46,9 @@ fn hint(status: StatusCode) -> &'static str {
         StatusCode::FORBIDDEN => {
             "; the token needs the scope study:write, and its owner must contribute to the broadcast"
         }
-        StatusCode::NOT_FOUND => "; is `round` the last part of the round's address?",
+        StatusCode::NOT_FOUND => {
+            "; is `round` the last part of the round's address, or `broadcast` that of the broadcast's?"
+        }
         StatusCode::BAD_REQUEST => "; the round must be one without a source of its own",
         _ => "",
     }
@@ -64,6 +66,36 @@ pub(super) struct GameAnswer {
     pub(super) error: Option<String>,
 }
 
+/// A round, as the server tells it.
+#[derive(Debug, Deserialize)]
+pub(super) struct RoundAnswer {
+    pub(super) id: String,
+    pub(super) name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct BroadcastAnswer {
+    rounds: Vec<RoundAnswer>,
+}
+
+#[derive(Debug, Deserialize)]
+struct MadeAnswer {
+    round: RoundAnswer,
+}
+
+/// Writes a text as a form has it.
+fn form_encoded(text: &str) -> String {
+    let mut form = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b' ' => form.push('+'),
+            _ if byte.is_ascii_alphanumeric() => form.push(char::from(byte)),
+            _ => form += &format!("%{byte:02X}"),
+        }
+    }
+    form
+}
+
 /// Calls one server.
 pub(super) struct Caller {
     settings: Lichess,
@@ -78,7 +110,39 @@ impl Caller {
 
     /// Sends the games of `round`.
     pub(super) async fn push(&mut self, round: &str, pgn: String) -> Result<PushAnswer, PushError> {
-        let request = self.request(round, pgn)?;
+        let path = format!("/api/broadcast/round/{round}/push");
+        let body = ("text/plain; charset=utf-8", pgn);
+        let mut answer: PushAnswer = self.ask(Method::POST, &path, Some(body)).await?;
+        for error in answer.games.iter_mut().filter_map(|game| game.error.as_mut()) {
+            *error = self.fit_to_tell(error);
+        }
+        Ok(answer)
+    }
+
+    /// The rounds of a broadcast.
+    pub(super) async fn rounds(&mut self, broadcast: &str) -> Result<Vec<RoundAnswer>, PushError> {
+        let path = format!("/api/broadcast/{broadcast}");
+        let answer: BroadcastAnswer = self.ask(Method::GET, &path, None).await?;
+        Ok(answer.rounds)
+    }
+
+    /// Makes a round of a broadcast, without a source of its own.
+    pub(super) async fn make_round(&mut self, broadcast: &str, name: &str) -> Result<RoundAnswer, PushError> {
+        let path = format!("/broadcast/{broadcast}/new");
+        let form = format!("name={}&syncSource=push", form_encoded(name));
+        let body = ("application/x-www-form-urlencoded", form);
+        let answer: MadeAnswer = self.ask(Method::POST, &path, Some(body)).await?;
+        Ok(answer.round)
+    }
+
+    /// Calls the server, and reads its answer.
+    async fn ask<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, String)>,
+    ) -> Result<T, PushError> {
+        let request = self.request(method, path, body)?;
         let (status, headers, body) = self.server.call(request).await?;
         if status != StatusCode::OK {
             return Err(PushError::Refused {
@@ -92,25 +156,33 @@ impl Caller {
             self.server
                 .unreachable(&format!("its answer cannot be read: {error}"))
         };
-        let mut answer: PushAnswer = serde_json::from_slice(&body).map_err(unread)?;
-        for error in answer.games.iter_mut().filter_map(|game| game.error.as_mut()) {
-            *error = self.fit_to_tell(error);
-        }
-        Ok(answer)
+        Ok(serde_json::from_slice(&body).map_err(unread)?)
     }
 
-    fn request(&self, round: &str, pgn: String) -> Result<Request<Full<Bytes>>, CallError> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<(&'static str, String)>,
+    ) -> Result<Request<Full<Bytes>>, CallError> {
         let Lichess { token, .. } = &self.settings;
-        Request::post(format!("/api/broadcast/round/{round}/push"))
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
             .header(header::HOST, self.server.host())
             .header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()))
-            .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
-            .header(header::USER_AGENT, AGENT)
-            .body(Full::new(Bytes::from(pgn)))
-            .map_err(|_| {
-                let reason = "the token cannot be sent: are there other characters in `token_file`?";
-                self.server.unreachable(&reason)
-            })
+            .header(header::ACCEPT, "application/json")
+            .header(header::USER_AGENT, AGENT);
+        let request = match body {
+            Some((form, body)) => request
+                .header(header::CONTENT_TYPE, form)
+                .body(Full::new(Bytes::from(body))),
+            None => request.body(Full::default()),
+        };
+        request.map_err(|_| {
+            let reason = "the token cannot be sent: are there other characters in `token_file`?";
+            self.server.unreachable(&reason)
+        })
     }
 
     /// The error in the server's own words.
@@ -141,6 +213,7 @@ mod tests {
     fn what_a_server_repeats_of_the_token_is_not_told() {
         let caller = Caller::new(Lichess {
             round: "a1B2c3D4".into(),
+            broadcast: None,
             token: Secret::new("lip_secret"),
             server: "https://lichess.org".into(),
             ca_file: None,

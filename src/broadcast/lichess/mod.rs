@@ -4,6 +4,7 @@
 //! server cannot be reached, the newest state goes as soon as it can.
 
 mod call;
+mod rounds;
 mod told;
 
 use std::{collections::BTreeSet, time::Duration};
@@ -17,7 +18,7 @@ pub use self::told::{Pushed, PushedGame};
 use super::round::Published;
 use crate::config::{
     Lichess,
-    lichess::{LichessRound, lichess_rounds},
+    lichess::{LichessRound, LichessTarget, lichess_target},
 };
 
 /// The time between two pushes: moves within it go together, and the server is spared.
@@ -54,7 +55,10 @@ pub async fn push(
 
 struct Pusher {
     caller: Caller,
+    /// Those that are known: of a broadcast they are found or made when there are games.
     rounds: Vec<LichessRound>,
+    /// The broadcast, and the number of the round.
+    broadcast: Option<(String, u32)>,
     told: watch::Sender<Option<Pushed>>,
     /// The complaints that the log already has.
     complained: BTreeSet<String>,
@@ -65,7 +69,11 @@ impl Pusher {
     fn new(settings: Lichess, told: watch::Sender<Option<Pushed>>) -> Self {
         let round = settings.round.clone();
         // Who made the settings has checked them.
-        let rounds = lichess_rounds(&round).unwrap_or_default();
+        let (rounds, broadcast) = match lichess_target(&round) {
+            Ok(LichessTarget::Rounds(rounds)) => (rounds, None),
+            Ok(LichessTarget::Broadcast { id, round }) => (Vec::new(), Some((id, round))),
+            Err(_) => (Vec::new(), None),
+        };
         told.send_replace(Some(Pushed {
             round,
             ..Pushed::default()
@@ -73,6 +81,7 @@ impl Pusher {
         Self {
             caller: Caller::new(settings),
             rounds,
+            broadcast,
             told,
             complained: BTreeSet::new(),
             failures: 0,
@@ -90,6 +99,12 @@ impl Pusher {
             return Ok(());
         }
         let (mut taken, mut failed) = (Vec::new(), Vec::new());
+        if let Some((broadcast, round)) = self.broadcast.clone() {
+            let rounds = rounds::find(&mut self.caller, &broadcast, round, games.len(), &mut self.rounds);
+            if let Err(error) = rounds.await {
+                return Err(self.failed(&[(None, error)]));
+            }
+        }
         for round in self.rounds.clone() {
             let own: Vec<_> = known
                 .iter()
@@ -102,7 +117,7 @@ impl Pusher {
             let sent: Vec<&str> = own.iter().map(|(_, game)| game.pgn.as_str()).collect();
             match self.caller.push(&round.id, sent.join("\n")).await {
                 Ok(answer) => taken.extend(answered(&own, answer)),
-                Err(error) => failed.push((round, error)),
+                Err(error) => failed.push((Some(round), error)),
             }
             sleep(INTERVAL).await;
         }
@@ -147,11 +162,12 @@ impl Pusher {
         });
     }
 
-    fn failed(&mut self, errors: &[(LichessRound, PushError)]) -> Duration {
+    /// Takes note of what did not go through, with the rounds that it concerns, and how long to wait.
+    fn failed(&mut self, errors: &[(Option<LichessRound>, PushError)]) -> Duration {
         let several = self.rounds.len() > 1;
-        let said = errors.iter().map(|(round, error)| match several {
-            true => format!("{round}: {error}"),
-            false => error.to_string(),
+        let said = errors.iter().map(|(round, error)| match round {
+            Some(round) if several => format!("{round}: {error}"),
+            _ => error.to_string(),
         });
         let said = said.collect::<Vec<_>>().join("; ");
         if self.failures == 0 {

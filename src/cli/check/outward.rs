@@ -51,11 +51,11 @@ pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
         let _ = writeln!(text, "  Anybody may look at it at http://{listen}/.");
     }
     if let Some(lichess) = &broadcast.lichess {
-        let _ = writeln!(
-            text,
-            "  Pushed to the round {} on {}.",
-            lichess.round, lichess.server
-        );
+        let to = match &lichess.broadcast {
+            Some(broadcast) => format!("the rounds of broadcast {broadcast}, found by their names or made,"),
+            None => format!("the round {}", lichess.round),
+        };
+        let _ = writeln!(text, "  Pushed to {to} on {}.", lichess.server);
     }
 }
 
