@@ -58,6 +58,8 @@ pub struct Config {
     pub base_topic: BaseTopic,
     /// True where the daemon subscribes to commands.
     pub commands: bool,
+    /// True where the daemon announces itself in the local network.
+    pub announce: bool,
     /// The boards, at least one, with distinct ids and ports.
     pub boards: Vec<BoardConfig>,
     /// Ports of lines on which the daemon also looks for boards that are not configured.

@@ -82,6 +82,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         gateway: gateway?,
         base_topic: base_topic?,
         commands: raw.gateway.commands.unwrap_or(false),
+        announce: raw.gateway.announce.unwrap_or(false),
         boards,
         searched: lines.searched,
         broker: broker?,

@@ -68,6 +68,7 @@ mod mqtt_faults;
 mod mqtt_kill;
 mod mqtt_lanes;
 mod mqtt_unfit;
+mod neighbours;
 mod pressure;
 mod record;
 mod reload;
