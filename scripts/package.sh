@@ -125,7 +125,7 @@ stage() {
     put 644 README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md docs/*.md docs/mosquitto.acl "$doc"
     put 644 docs/dgt2mqtt.example.toml "$doc"
     put 644 docs/schema/* "$doc/schema"
-    put 644 contrib/prometheus/dgt2mqtt.rules.yml contrib/grafana/dgt2mqtt.json contrib/archive/queries.sql "$doc/contrib"
+    put 644 contrib/prometheus/dgt2mqtt.rules.yml contrib/grafana/dgt2mqtt.json contrib/archive/queries.sql scripts/rollout.sh "$doc/contrib"
     relink "$doc"
     put 644 packaging/debian/copyright "$doc"
     install -d "$tree/usr/share/lintian/overrides"

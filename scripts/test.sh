@@ -96,6 +96,8 @@ if ! have promtool && [ ! -f target/tools/promtool ] && have apt-get; then
     ) || { rm -f target/tools/promtool; echo "promtool cannot be had: the alarms are read by our own tests only" >&2; }
     rm -f target/tools/prometheus_*.deb
 fi
+# Debian keeps the server out of the path; the test of the rollout says itself when it is skipped.
+need sshd openssh-server || echo "sshd is missing: the rollout is not tested" >&2
 # The check of the unit says itself when it is skipped.
 need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 

@@ -88,6 +88,8 @@ pub mod link;
 #[cfg(feature = "daemon")]
 pub mod mqtt;
 #[cfg(feature = "daemon")]
+mod neighbours;
+#[cfg(feature = "daemon")]
 mod notify;
 #[cfg(feature = "daemon")]
 mod outgoing;

@@ -57,7 +57,7 @@ pub(super) fn backup(path: &Path, config: &Config, file: &Path, force: bool) -> 
     archive.text(LABEL, &serde_json::to_string_pretty(&label)?)?;
     archive.text(CONFIGURATION, &text)?;
     let settings = settings::read(&text)?;
-    if let Some(pairings) = settings::pairings(&settings, path) {
+    if let Some(pairings) = settings::pairings(&settings, path, &label.gateway) {
         archive.file(PAIRINGS, &pairings)?;
     }
     let in_force = InForce::kept(&config.journal.path).context("cannot read the round that is in force")?;

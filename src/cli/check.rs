@@ -2,6 +2,7 @@
 //! names.
 
 mod describe;
+mod hall;
 mod outward;
 
 use std::{
@@ -15,7 +16,7 @@ use anyhow::bail;
 
 use super::in_force;
 use crate::{
-    config::{BoardConfig, BrokerUrl, Config, Env, Id},
+    config::{BoardConfig, BrokerUrl, Config, ConfigError, Env, Id},
     link::same_number,
 };
 use describe::describe;
@@ -53,18 +54,45 @@ pub(super) fn check(
     out: &mut dyn io::Write,
 ) -> anyhow::Result<()> {
     let path = Config::find(file, env)?;
-    let mut config = Config::load(&path, env)?;
+    let mut gateways = Config::load_all(&path, env)?;
+    let [config] = &mut gateways[..] else {
+        return check_hall(&path, &gateways, reach.is_some(), out);
+    };
     writeln!(out, "{} is a good configuration.\n", path.display())?;
-    in_force::take(&mut config, out)?;
-    out.write_all(describe(&config).as_bytes())?;
+    in_force::take(config, out)?;
+    out.write_all(describe(config).as_bytes())?;
     let Some(reach) = reach else {
         return Ok(());
     };
-    match connect(&config, reach, out)? {
+    match connect(config, reach, out)? {
         0 => Ok(()),
         1 => bail!("one port or broker could not be reached"),
         failed => bail!("{failed} ports and brokers could not be reached"),
     }
+}
+
+/// Tells `out` of all gateways of a hall.
+fn check_hall(
+    path: &Path,
+    gateways: &[Config],
+    connect: bool,
+    out: &mut dyn io::Write,
+) -> anyhow::Result<()> {
+    let conflicts = hall::conflicts(gateways);
+    if !conflicts.is_empty() {
+        bail!(ConfigError::Between {
+            path: path.to_owned(),
+            conflicts,
+        });
+    }
+    writeln!(out, "{} is a good configuration.\n", path.display())?;
+    out.write_all(hall::describe(gateways).as_bytes())?;
+    if connect {
+        bail!(
+            "--connect tries the ports and brokers of one gateway, from its machine: name it by --gateway NAME"
+        );
+    }
+    Ok(())
 }
 
 /// Tries every port and broker, and returns how many failed.
@@ -138,7 +166,6 @@ mod tests {
     use std::{fs, net::TcpListener};
 
     use super::*;
-    use crate::config::ConfigError;
 
     fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");

@@ -16,11 +16,18 @@ struct File {
     /// Configuration file; else $DGT2MQTT_CONFIG, ./dgt2mqtt.toml, that of the user, that in /etc
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Which gateway of the file of a whole hall; else $DGT2MQTT_GATEWAY, else the one with the name of this machine
+    #[arg(long, value_name = "NAME", value_parser = names::gateway)]
+    gateway: Option<String>,
 }
 
 impl File {
+    fn env(&self) -> Env {
+        Env::from_process().of_gateway(self.gateway.as_deref())
+    }
+
     fn find(&self) -> Result<(PathBuf, Config), ConfigError> {
-        let env = Env::from_process();
+        let env = self.env();
         let path = Config::find(self.config.as_deref(), &env)?;
         let config = Config::load(&path, &env)?;
         Ok((path, config))
@@ -62,7 +69,7 @@ impl Check {
             port: &reach::port,
             session: &reach::session,
         };
-        let env = Env::from_process();
+        let env = self.file.env();
         let mut out = io::stdout().lock();
         check::check(
             self.file.config.as_deref(),
@@ -184,7 +191,12 @@ pub(super) struct PutBack {
 
 impl PutBack {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        restore::restore(&self.from, self.file.config.as_deref(), self.force)
+        restore::restore(
+            &self.from,
+            self.file.config.as_deref(),
+            self.file.env(),
+            self.force,
+        )
     }
 }
 
@@ -228,7 +240,7 @@ impl Diagnose {
         if self.list {
             return Ok(());
         }
-        let env = Env::from_process();
+        let env = self.file.env();
         let path = Config::find(self.file.config.as_deref(), &env)?;
         let config = Config::load(&path, &env);
         diagnose::diagnose(&path, &config, &wanted, &self.to, self.force)

@@ -12,6 +12,7 @@ mod demo;
 mod diagnose;
 mod exit;
 mod forward;
+mod gateways;
 mod in_force;
 mod init;
 mod journal;
@@ -57,6 +58,7 @@ enum Command {
     Forward(forward::Forward),
     Simulate(simulate::Simulate),
     Ports(ports::PortsArgs),
+    Gateways(gateways::Gateways),
     Check(configured::Check),
     Journal(configured::ShowJournal),
     Pgn(configured::ShowGames),
@@ -104,6 +106,7 @@ pub fn main() -> ExitCode {
         Command::Forward(forward) => forward.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Ports(ports) => ports.run(),
+        Command::Gateways(gateways) => gateways.run(),
         Command::Check(check) => check.run(),
         Command::Journal(journal) => journal.run(),
         Command::Pgn(pgn) => pgn.run(),

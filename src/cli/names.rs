@@ -27,6 +27,11 @@ where
     })
 }
 
+/// Reads the name of a gateway.
+pub(super) fn gateway(name: &str) -> Result<String, &'static str> {
+    board_id(name).map_err(|_| "the name of a gateway is 1 to 32 of a-z, 0-9, `_` and `-`")
+}
+
 /// Reads a board's id.
 pub(super) fn board_id(id: &str) -> Result<String, &'static str> {
     if is_board_id(id) {

@@ -94,7 +94,7 @@ fn take_journal(content: &mut dyn Read, to: &mut dyn Write, taken: &mut u64) -> 
 /// # Errors
 /// When the file is no whole backup, a daemon runs here, a journal is here and may not be replaced, or a file cannot be
 /// written.
-pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow::Result<()> {
+pub(super) fn restore(file: &Path, wanted: Option<&Path>, env: Env, force: bool) -> anyhow::Result<()> {
     let mut texts = Texts::default();
     tarball::read(file, |name, content| texts.take(name, content))?;
     let no_backup = || format!("{} is no backup of this program", file.display());
@@ -107,8 +107,10 @@ pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow
             label.program
         );
     }
-    let path = place_configuration(wanted, &label, &configuration, texts.pairings.as_deref())?;
-    let config = Config::load(&path, &Env::from_process())?;
+    // The gateway that was backed up is meant, unless another one is named.
+    let env = env.on_machine(&label.gateway);
+    let path = place_configuration(wanted, &env, &label, &configuration, texts.pairings.as_deref())?;
+    let config = Config::load(&path, &env)?;
     let journal = &config.journal.path;
     let place = Restore::begin(journal)?;
     if place.is_taken() && !force {
@@ -148,11 +150,12 @@ pub(super) fn restore(file: &Path, wanted: Option<&Path>, force: bool) -> anyhow
 /// here stays, and that of the backup is put beside it.
 fn place_configuration(
     wanted: Option<&Path>,
+    env: &Env,
     label: &Label,
     text: &str,
     pairings: Option<&str>,
 ) -> anyhow::Result<PathBuf> {
-    let path = match Config::find(wanted, &Env::from_process()) {
+    let path = match Config::find(wanted, env) {
         Ok(path) => path,
         Err(ConfigError::NotFound { .. }) => label.configuration.clone(),
         Err(error) => return Err(error.into()),
@@ -172,7 +175,7 @@ fn place_configuration(
             let settings = settings::read(text)?;
             put(&path, text)?;
             eprintln!("The configuration of the backup is now {}.", path.display());
-            let place = settings::pairings(&settings, &path).filter(|place| !place.exists());
+            let place = settings::pairings(&settings, &path, &label.gateway).filter(|place| !place.exists());
             match place.zip(pairings) {
                 Some((place, pairings)) if is_below(&place, &path) => put(&place, pairings)?,
                 Some((place, _)) => eprintln!(
@@ -262,7 +265,7 @@ mod tests {
                 gateway: String::new(),
                 configuration: path.clone(),
             };
-            place_configuration(Some(&path), &label, &text, Some("pairings")).unwrap();
+            place_configuration(Some(&path), &Env::default(), &label, &text, Some("pairings")).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             assert_eq!(path.with_file_name("a/in").exists(), is_put, "{named}");
         }

@@ -22,9 +22,14 @@ pub(super) fn read(text: &str) -> anyhow::Result<Table> {
         .map_err(|error: toml::de::Error| anyhow!("the configuration is no TOML: {}", error.message()))
 }
 
-/// The file with the pairings, if the configuration at `path` names one.
-pub(super) fn pairings(settings: &Table, path: &Path) -> Option<PathBuf> {
-    let named = settings.get("broadcast")?.get("pairings")?.as_str()?;
+/// The file with the pairings, if the configuration at `path` names one for this gateway.
+pub(super) fn pairings(settings: &Table, path: &Path, gateway: &str) -> Option<PathBuf> {
+    let own = settings
+        .get("gateways")
+        .and_then(|gateways| gateways.get(gateway));
+    let of = |table: &Value| table.get("pairings")?.as_str().map(str::to_owned);
+    let own = own.and_then(|own| of(own.get("broadcast")?));
+    let named = own.or_else(|| of(settings.get("broadcast")?))?;
     Some(path.parent().unwrap_or_else(|| Path::new("")).join(named))
 }
 
@@ -154,9 +159,9 @@ mod tests {
         let settings = read(TEXT).unwrap();
         assert_eq!(files_elsewhere(&settings), ["lichess", "key.pem", "secrets/mqtt"]);
         assert_eq!(
-            pairings(&settings, Path::new("/etc/d.toml")),
+            pairings(&settings, Path::new("/etc/d.toml"), "hall"),
             Some(PathBuf::from("/etc/round.csv"))
         );
-        assert_eq!(pairings(&Table::new(), Path::new("/etc/d.toml")), None);
+        assert_eq!(pairings(&Table::new(), Path::new("/etc/d.toml"), "hall"), None);
     }
 }

@@ -10,26 +10,64 @@ pub(crate) const OF_THE_UNIT: &str = "/etc/dgt2mqtt/dgt2mqtt.toml";
 /// The state folder of that daemon.
 pub(crate) const STATE_OF_THE_UNIT: &str = "/var/lib/dgt2mqtt";
 
+/// The variable that says which gateway of a hall a process is.
+pub(super) const GATEWAY: &str = "DGT2MQTT_GATEWAY";
+
 /// The prefix of variables that override a key of the file; `__` separates the levels.
 const PREFIX: &str = "DGT2MQTT__";
 
 /// Environment variables that are valid Unicode; others cannot concern the configuration.
 #[derive(Clone, Default)]
-pub struct Env(BTreeMap<String, String>);
+pub struct Env {
+    variables: BTreeMap<String, String>,
+    /// The name of the machine, without its domain.
+    host: Option<String>,
+}
 
 impl Env {
     /// The environment of this process.
     #[must_use]
     pub fn from_process() -> Self {
-        std::env::vars_os()
+        let env: Self = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .collect()
+            .collect();
+        env.on_machine(&rustix::system::uname().nodename().to_string_lossy())
+    }
+
+    /// The same on a machine of this name. Its domain does not count.
+    #[must_use]
+    pub fn on_machine(self, name: &str) -> Self {
+        let host = name.split('.').next().filter(|host| !host.is_empty());
+        Self {
+            host: host.map(str::to_owned),
+            ..self
+        }
+    }
+
+    /// The same where `--gateway` names a gateway, which counts more than the variable.
+    #[must_use]
+    pub fn of_gateway(mut self, name: Option<&str>) -> Self {
+        let named = name.map(|name| (GATEWAY.to_owned(), name.to_owned()));
+        self.variables.extend(named);
+        self
+    }
+
+    /// The gateway that is named, if one is.
+    #[must_use]
+    pub(super) fn gateway(&self) -> Option<&str> {
+        self.get(GATEWAY)
+    }
+
+    /// The name of the machine, if it is known.
+    #[must_use]
+    pub(super) fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     /// A variable that is set and not empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0
+        self.variables
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty())
@@ -77,7 +115,7 @@ impl Env {
     /// that board 2 exists before board 10 is added.
     pub(super) fn overrides(&self) -> Vec<(&str, Vec<String>, &str)> {
         let mut overrides: Vec<_> = self
-            .0
+            .variables
             .iter()
             .filter_map(|(name, value)| {
                 let path = name.strip_prefix(PREFIX)?;
@@ -93,7 +131,10 @@ impl Env {
 
 impl FromIterator<(String, String)> for Env {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
-        Self(variables.into_iter().collect())
+        Self {
+            variables: variables.into_iter().collect(),
+            host: None,
+        }
     }
 }
 
@@ -109,7 +150,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Env {
 // Values may be passwords.
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.variables.keys()).finish()
     }
 }
 

@@ -14,6 +14,7 @@ mod broker;
 mod checked;
 mod dashboard;
 mod env;
+mod hall;
 mod hint;
 pub mod lichess;
 mod line;
@@ -57,6 +58,8 @@ pub struct Config {
     pub base_topic: BaseTopic,
     /// True where the daemon subscribes to commands.
     pub commands: bool,
+    /// True where the daemon announces itself in the local network.
+    pub announce: bool,
     /// The boards, at least one, with distinct ids and ports.
     pub boards: Vec<BoardConfig>,
     /// Ports of lines on which the daemon also looks for boards that are not configured.
@@ -263,9 +266,35 @@ impl Config {
     /// [`ConfigError::Invalid`] with every problem that was found.
     pub fn from_text(text: &str, path: &Path, env: &Env) -> Result<Self, ConfigError> {
         let mut document = read::Document::new(text, path);
-        let raw = document.read(env);
+        let raw = hall::read(&mut document, env);
         let config = raw.and_then(|raw| validate::validate(raw, &mut document, env));
         finish(config, document)
+    }
+
+    /// Reads and checks as [`Self::load`], of the file of a whole hall all gateways. One alone is read where `env` names
+    /// one, or where one has the name of the machine.
+    ///
+    /// # Errors
+    /// As [`Self::load`]. A problem that several gateways share comes once.
+    pub fn load_all(path: &Path, env: &Env) -> Result<Vec<Self>, ConfigError> {
+        let text = read_file(path)?;
+        let names = hall::names(&text);
+        let is_one = env.gateway().is_some() || names.iter().any(|name| Some(name.as_str()) == env.host());
+        if names.is_empty() || is_one {
+            return Ok(vec![Self::from_text(&text, path, env)?]);
+        }
+        let (mut configs, mut problems) = (Vec::new(), Problems::default());
+        for name in names {
+            match Self::from_text(&text, path, &env.clone().of_gateway(Some(&name))) {
+                Ok(config) => configs.push(config),
+                Err(ConfigError::Invalid(found)) => problems.add(found),
+                Err(error) => return Err(error),
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(configs),
+            false => Err(ConfigError::Invalid(problems)),
+        }
     }
 
     /// Reads what a collector needs from the file at `path`: broker, topics and broadcast. A gateway's own file will
@@ -276,8 +305,8 @@ impl Config {
     pub fn load_collector(path: &Path, env: &Env) -> Result<Collector, ConfigError> {
         let text = read_file(path)?;
         let mut document = read::Document::new(&text, path);
-        let raw = document.read(env);
-        let collector = raw.and_then(|raw| validate::collector(raw, &mut document));
+        let raw = hall::read_common(&mut document, env);
+        let collector = raw.and_then(|(raw, boards)| validate::collector(raw, boards, &mut document));
         finish(collector, document)
     }
 
@@ -288,8 +317,8 @@ impl Config {
     pub fn load_archive(path: &Path, env: &Env) -> Result<ArchiveConfig, ConfigError> {
         let text = read_file(path)?;
         let mut document = read::Document::new(&text, path);
-        let raw = document.read(env);
-        let archive = raw.and_then(|raw| validate::archive(raw, &mut document));
+        let raw = hall::read_common(&mut document, env);
+        let archive = raw.and_then(|(raw, _)| validate::archive(raw, &mut document));
         finish(archive, document)
     }
 

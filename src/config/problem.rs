@@ -73,6 +73,16 @@ impl Problems {
         self.0.push(problem);
     }
 
+    /// Adds those of `others` that are not known yet, and brings all into the order of the file.
+    pub(super) fn add(&mut self, others: Self) {
+        for problem in others.0 {
+            if !self.0.contains(&problem) {
+                self.0.push(problem);
+            }
+        }
+        self.sort();
+    }
+
     pub(super) fn sort(&mut self) {
         self.0.sort_by_key(|problem| match &problem.place {
             ProblemPlace::File { line, column, .. } => (0, *line, *column),
@@ -117,6 +127,14 @@ pub enum ConfigError {
     /// The file or the environment has problems.
     #[error("{0}")]
     Invalid(Problems),
+    /// The gateways of a hall are each good and not together.
+    #[error("{}: {}", path.display(), conflicts.join("\n"))]
+    Between {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong between which gateways, and what to do.
+        conflicts: Vec<String>,
+    },
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -53,6 +53,7 @@ pub(super) struct RawGateway {
     pub(super) name: Option<Spanned<String>>,
     pub(super) base_topic: Option<Spanned<String>>,
     pub(super) commands: Option<bool>,
+    pub(super) announce: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]

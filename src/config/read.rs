@@ -29,6 +29,8 @@ pub(super) struct Document<'t> {
     /// Names of the variables that override keys. Variable `i` owns the two places after the end
     /// of the text, for key and value, so that one kind of span serves both sources.
     variables: Vec<String>,
+    /// The table of the gateway that is read, in the file of a whole hall: what is missing is missing there.
+    table: Option<Range<usize>>,
     problems: Problems,
 }
 
@@ -38,22 +40,29 @@ impl<'t> Document<'t> {
             text,
             path: path.to_owned(),
             variables: Vec::new(),
+            table: None,
             problems: Problems::default(),
         }
     }
 
-    /// The raw shape of everything that could be read; none when the file is not TOML at all.
-    pub(super) fn read<T: DeserializeOwned>(&mut self, env: &'t Env) -> Option<T> {
-        let (mut table, errors) = DeTable::parse_recoverable(self.text);
+    /// The tables of the file; none when it is not TOML at all.
+    pub(super) fn parse(&mut self) -> Option<Spanned<DeTable<'t>>> {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
         for error in &errors {
             let help = "the file must be TOML: texts in quotes, tables in [brackets], one key = value a line";
             let span = error.span().unwrap_or_default();
             let help = hint::of_line(self.text, &span).unwrap_or_else(|| help.to_owned());
             self.problem(span, error.message(), help);
         }
-        if !errors.is_empty() {
-            return None;
-        }
+        errors.is_empty().then_some(table)
+    }
+
+    /// The raw shape of everything that could be read in `table`, with what variables override.
+    pub(super) fn shape<T: DeserializeOwned>(
+        &mut self,
+        mut table: Spanned<DeTable<'t>>,
+        env: &'t Env,
+    ) -> Option<T> {
         for (name, path, value) in env.overrides() {
             self.override_key(table.get_mut(), name, &path, value);
         }
@@ -96,14 +105,24 @@ impl<'t> Document<'t> {
         if may_be_there {
             return;
         }
-        match span {
+        match span.or_else(|| self.table.clone()) {
             Some(span) => self.problem(span, what, help),
-            None => self.problems.push(Problem {
-                place: ProblemPlace::Whole(self.path.clone()),
-                what: what.to_owned(),
-                help: help.to_owned(),
-            }),
+            None => self.whole(what, help),
         }
+    }
+
+    /// Notes a problem of the file as a whole.
+    pub(super) fn whole(&mut self, what: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(Problem {
+            place: ProblemPlace::Whole(self.path.clone()),
+            what: what.into(),
+            help: help.into(),
+        });
+    }
+
+    /// Says which table of the file is read: that of one gateway of a hall.
+    pub(super) fn within(&mut self, table: Range<usize>) {
+        self.table = Some(table);
     }
 
     pub(super) fn into_problems(mut self) -> Problems {

@@ -82,6 +82,7 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
         gateway: gateway?,
         base_topic: base_topic?,
         commands: raw.gateway.commands.unwrap_or(false),
+        announce: raw.gateway.announce.unwrap_or(false),
         boards,
         searched: lines.searched,
         broker: broker?,
@@ -97,8 +98,12 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     })
 }
 
-/// The configuration of a collector. The rest of the shape is read and not checked.
-pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<Collector> {
+/// The configuration of a collector; `boards` are those of the gateways of a whole hall, as `GATEWAY/BOARD`. The rest of the shape is read and not checked.
+pub(super) fn collector(
+    raw: RawConfig,
+    mut boards: Vec<String>,
+    document: &mut Document<'_>,
+) -> Option<Collector> {
     let base_topic = match raw.gateway.base_topic {
         Some(topic) => parse(topic, document),
         None => Some(BaseTopic::default()),
@@ -110,12 +115,11 @@ pub(super) fn collector(raw: RawConfig, document: &mut Document<'_>) -> Option<C
         .periods
         .map_or_else(Vec::new, |list| periods(list, document));
     let own = raw.board.iter().filter_map(|board| board.get_ref().id.as_ref());
-    let known: Vec<String> = match &gateway {
-        Some(gateway) => own.map(|id| format!("{gateway}/{}", id.get_ref())).collect(),
-        None => Vec::new(),
-    };
+    if let Some(gateway) = &gateway {
+        boards.extend(own.map(|id| format!("{gateway}/{}", id.get_ref())));
+    }
     let broadcast = match &raw.broadcast {
-        Some(raw) => Some(broadcast(raw, &known, &periods, document)?),
+        Some(raw) => Some(broadcast(raw, &boards, &periods, document)?),
         None => None,
     };
     let people = dashboard::people(&raw.dashboard, document);

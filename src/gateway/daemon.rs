@@ -38,6 +38,7 @@ use super::{
     mates::Turn,
     metrics::{Look, Metrics},
     ports::Ports,
+    presence::Presence,
     serials::Serials,
     standing::{BoardStanding, Standings},
 };
@@ -113,6 +114,7 @@ struct Daemon {
     stop_publisher: CancellationToken,
     caster: Caster,
     alerts: Alerts,
+    presence: Presence,
     readers: JoinSet<()>,
     disk: Disk,
     announcer: Announcer,
@@ -204,6 +206,7 @@ impl Daemon {
             stop_publisher,
             caster,
             alerts,
+            presence: Presence::begin(&config),
             readers: JoinSet::new(),
             disk: Disk::default(),
             announcer: Announcer::new(plans.len()),
@@ -421,6 +424,7 @@ impl Daemon {
     /// share of the time.
     async fn stop(mut self) {
         let bound = self.config.limits.shutdown_timeout;
+        self.presence.end().await;
         self.stop_boards.cancel();
         self.stop_lines.cancel();
         let boards = async {

@@ -24,6 +24,7 @@ mod losses;
 mod mates;
 mod metrics;
 mod ports;
+mod presence;
 mod quota;
 mod serials;
 mod standing;

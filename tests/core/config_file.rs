@@ -3,6 +3,7 @@
 
 mod environment;
 mod example;
+mod hall;
 mod lines;
 mod tournament;
 

@@ -210,7 +210,7 @@ fn commands() -> Vec<String> {
         (!name.is_empty() && name != "help").then(|| name.to_owned())
     });
     let names: Vec<_> = names.collect();
-    assert_eq!(names.len(), 19, "{names:?}");
+    assert_eq!(names.len(), 20, "{names:?}");
     names
 }
 

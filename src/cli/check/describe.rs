@@ -30,6 +30,11 @@ pub(super) fn describe(config: &Config) -> String {
             "not subscribed to"
         }
     );
+    if config.announce {
+        text.push_str(
+            "It announces its name, topics, boards and broker to everybody in the local network.\n",
+        );
+    }
     for board in &config.boards {
         describe_board(&mut text, board, &config.players(board));
     }

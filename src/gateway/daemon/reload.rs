@@ -170,6 +170,10 @@ impl Daemon {
             self.alerts.change(&next).await;
             taken.push("[[alert]]".to_owned());
         }
+        self.presence.change(&next).await;
+        if former.announce != next.announce {
+            taken.push("gateway.announce".to_owned());
+        }
         if former.broadcast != next.broadcast {
             taken.push("[broadcast]".to_owned());
         }
