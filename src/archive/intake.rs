@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde_json::Value;
 
 use super::{
-    gateway::Gateway,
     holding::{Holding, Hole, Kept},
+    named::NamedGateway,
     row::EventRow,
 };
 use crate::mqtt::{Claim, Sign};
@@ -38,7 +38,7 @@ pub(super) struct Lack {
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     boards: BTreeMap<BoardName, Holding>,
-    gateways: BTreeMap<String, Gateway>,
+    gateways: BTreeMap<String, NamedGateway>,
     rows: VecDeque<EventRow>,
     holes: Vec<Hole>,
     weight: usize,
@@ -366,7 +366,7 @@ impl Intake {
         has_room.then(|| self.boards.entry(key).or_default())
     }
 
-    fn gateway(&mut self, name: &str) -> Option<&mut Gateway> {
+    fn gateway(&mut self, name: &str) -> Option<&mut NamedGateway> {
         let has_room = self.gateways.len() < MOST_BOARDS || self.gateways.contains_key(name);
         has_room.then(|| self.gateways.entry(name.to_owned()).or_default())
     }

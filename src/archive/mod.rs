@@ -11,10 +11,10 @@
 #![allow(clippy::disallowed_methods)] // brokers and databases live on the wall clock.
 
 mod database;
-mod gateway;
 mod holding;
 mod intake;
 mod migrations;
+mod named;
 mod row;
 mod shared;
 mod stretches;

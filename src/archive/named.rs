@@ -7,7 +7,7 @@ const BOTH_MS: u64 = 5_000;
 
 /// A gateway, or several of one name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gateway {
+pub(super) struct NamedGateway {
     /// By the brokers' places in the configuration.
     pub(super) whereabouts: Whereabouts<usize>,
     /// Since when two have the name.
@@ -18,7 +18,7 @@ pub(super) struct Gateway {
     pub(super) is_mute: bool,
 }
 
-impl Gateway {
+impl NamedGateway {
     /// True once, where two gateways have had the name for a while.
     pub(super) fn is_doubled(&mut self, now: u64) -> bool {
         if !self.whereabouts.is_doubled(now) {
