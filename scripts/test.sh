@@ -101,6 +101,15 @@ need sshd openssh-server || echo "sshd is missing: the rollout is not tested" >&
 # The check of the unit says itself when it is skipped.
 need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 
+# Servers that start by themselves wherever they are installed, and nobody wants them on a machine of his own. Where they
+# are missing the tests of other brokers, of a cluster and of the wall clock say that they are skipped.
+if [ "${CI:-}" ]; then
+    need ejabberdctl ejabberd || echo "ejabberd is missing: no cluster of brokers is tested" >&2
+    need nats-server nats-server || echo "nats-server is missing: NATS is not tested" >&2
+    need rabbitmqctl rabbitmq-server || echo "rabbitmq-server is missing: RabbitMQ is not tested" >&2
+    need faketime faketime || echo "libfaketime is missing: the wall clock is not set in tests" >&2
+fi
+
 # The add-on of Home Assistant reads its options with it.
 need jq jq || echo "jq is missing: the script of the add-on is not run" >&2
 need shellcheck shellcheck || echo "shellcheck is missing: shell scripts are not looked at" >&2
