@@ -10,12 +10,21 @@ mod faults;
 mod gateways;
 mod hall;
 mod reader;
+mod states;
 mod verdict;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use self::{brokers::Setup, hall::Hall};
 use crate::seed::rng;
+
+/// How long the states may be wrong after the last fault.
+const RIGHT_AGAIN: Duration = Duration::from_secs(10);
+
+/// Whether the whole hall is asked for.
+fn is_full() -> bool {
+    std::env::var_os("DGT2MQTT_FULL").is_some()
+}
 
 /// How large a hall is, and what it goes through.
 #[derive(Clone, Copy)]
@@ -36,8 +45,8 @@ impl Size {
     fn of_this_run() -> Self {
         let number =
             |name: &str, default: f64| std::env::var(name).map_or(default, |text| text.parse().unwrap());
-        match std::env::var_os("DGT2MQTT_FULL") {
-            Some(_) => Self {
+        match is_full() {
+            true => Self {
                 gateways: number("GATEWAYS", 40.0) as usize,
                 boards: number("BOARDS", 25.0) as usize,
                 speed: number("SPEED", 0.6),
@@ -45,7 +54,7 @@ impl Size {
                 faults: number("FAULTS", 30.0) as usize,
                 slot_s: number("SLOT", 38.0),
             },
-            None => Self {
+            false => Self {
                 gateways: 3,
                 boards: 2,
                 speed: 4.0,
@@ -78,8 +87,13 @@ async fn play(setup: Setup) {
     let size = Size::of_this_run();
     let mut rng = rng();
     let Some(mut hall) = Hall::open(setup, size).await else {
+        assert!(!is_full(), "the brokers are not installed");
         return;
     };
+    assert!(
+        !is_full() || hall.is_whole(),
+        "disks of its own want root, and the archive PostgreSQL"
+    );
     hall.measure(size.quiet_s).await;
     let plan = faults::plan(&hall, size.faults, &mut rng);
     let last = plan.len() - 1;

@@ -79,6 +79,17 @@ pub struct Raw {
     pub again: u64,
     /// Retained states, by their topics.
     pub states: BTreeMap<String, Vec<u8>>,
+    /// What it still knew at each connection of the reader.
+    pub connections: Vec<Known>,
+}
+
+/// What a broker still knows at a connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known {
+    /// Whether it has the session of the reader.
+    pub has_session: bool,
+    /// How many games it has retained: those that are told anew by gateways do not count.
+    pub games: usize,
 }
 
 #[derive(Default)]
@@ -133,6 +144,9 @@ impl Ledger {
                 }
             }
             [_, gateway, "board", board, "game"] => {
+                if let (true, Some(known)) = (publish.retain, self.raw[broker].connections.last_mut()) {
+                    known.games += 1;
+                }
                 let game: Value = serde_json::from_slice(&publish.payload).unwrap_or_default();
                 let told = self
                     .boards
@@ -224,6 +238,13 @@ impl Reader {
         self.ledger().raw.clone()
     }
 
+    /// What the brokers retain of a topic, by broker.
+    pub fn states(&self, topic: &str) -> Vec<Vec<u8>> {
+        let ledger = self.ledger();
+        let of = |raw: &Raw| raw.states.get(topic).cloned();
+        ledger.raw.iter().filter_map(of).collect()
+    }
+
     /// The last number of a board by its retained game, at each broker.
     pub fn last(&self, key: &Key) -> Vec<u64> {
         let topic = format!("dgt2mqtt/{}/board/{}/game", key.0, key.1);
@@ -267,7 +288,11 @@ fn listen(
     let task = tokio::spawn(async move {
         loop {
             match events.poll().await {
-                Ok(MqttEvent::Incoming(Packet::ConnAck(_))) => {
+                Ok(MqttEvent::Incoming(Packet::ConnAck(answer))) => {
+                    ledger.lock().unwrap().raw[broker].connections.push(Known {
+                        has_session: answer.session_present,
+                        games: 0,
+                    });
                     // Each time: a broker may say that it has the session and have lost what was subscribed.
                     let filter = Filter::new("dgt2mqtt/#", QoS::AtLeastOnce);
                     subscribe.try_subscribe_many([filter]).unwrap();

@@ -13,7 +13,7 @@ use super::{
     hall::Hall,
     reader::{Key, digest},
 };
-use crate::{broker::PATIENCE, database::Postgres, hall::moves, page::http};
+use crate::{broker::PATIENCE, database::Postgres, hall::moves, page::http, reader::half_moves};
 
 /// The events of each board, in order.
 type Journals = BTreeMap<Key, Vec<Value>>;
@@ -48,6 +48,19 @@ pub async fn compare(hall: &mut Hall) {
             "  broker {n} alone told {} events, left out {} when they were due, and told {} once more or late",
             raw.arrived, raw.left_out, raw.again
         );
+        for (nth, known) in raw.connections.iter().enumerate().skip(1) {
+            println!(
+                "    connection {}: it {} the session, and had {} retained games of {}",
+                nth + 1,
+                if known.has_session {
+                    "knew"
+                } else {
+                    "had forgotten"
+                },
+                known.games,
+                journals.len()
+            );
+        }
     }
     if let Some(postgres) = &hall.postgres {
         until_none("the archive", || archived(postgres, &hall.gateways, &due)).await;
@@ -67,8 +80,8 @@ pub async fn compare(hall: &mut Hall) {
     let open = hall.folder.path().join("open/round-1");
     let published = |(n, events): (usize, &Vec<Value>)| {
         let file = fs::read_to_string(open.join(format!("game-{n}.pgn"))).unwrap_or_default();
-        (half_moves(&file) != moves(events).len())
-            .then(|| format!("game {n}: {} of {}", half_moves(&file), moves(events).len()))
+        let shown = half_moves(&file).len();
+        (shown != moves(events).len()).then(|| format!("game {n}: {shown} of {}", moves(events).len()))
     };
     until_none("the broadcast", || {
         let mut numbered: Vec<(usize, &Vec<Value>)> = journals
@@ -192,27 +205,6 @@ fn shown(port: u16, key: &Key, events: &[Value]) -> Option<String> {
             detail["gateway_online"]
         )
     })
-}
-
-/// How many half-moves a PGN has.
-fn half_moves(pgn: &str) -> usize {
-    let mut depth = 0;
-    let mut bare = String::new();
-    for c in pgn
-        .lines()
-        .filter(|line| !line.starts_with('['))
-        .flat_map(|line| line.chars().chain([' ']))
-    {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        if depth == 0 && c != '}' {
-            bare.push(c);
-        }
-    }
-    let is_move = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic());
-    bare.split_whitespace()
-        .map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
-        .filter(is_move)
-        .count()
 }
 
 /// The games have nothing wrong, so that nobody is accused but of what a fault hid.
