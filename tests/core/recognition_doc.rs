@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 42] = [
+const FILES: [&str; 44] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -18,6 +18,7 @@ const FILES: [&str; 42] = [
     "board/fall.rs",
     "watcher/core/arbiter.rs",
     "watcher/at_rest.rs",
+    "watcher/clock.rs",
     "watcher/ctx.rs",
     "watcher/backlog.rs",
     "watcher/gathers.rs",
@@ -35,6 +36,7 @@ const FILES: [&str; 42] = [
     "watcher/game/finish.rs",
     "watcher/game/gap.rs",
     "watcher/core/mod.rs",
+    "watcher/core/snapshot/record.rs",
     "watcher/game/mod.rs",
     "watcher/core/start.rs",
     "watcher/midway.rs",

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     certificates::certificates,
     lichess::{GOOD, Got, secured, server},
+    relay::Relay,
 };
 
 const TOKEN: &str = "lip_secret";
@@ -200,6 +201,42 @@ async fn an_event_of_many_games_fills_several_rounds() {
         "{last:?}"
     );
     pushing.stop().await;
+}
+
+/// Two rounds of a broadcast are there, and the third is made; each push obeys the server's limits.
+#[tokio::test]
+async fn the_rounds_of_a_broadcast_are_found_or_made() {
+    let relay = Relay::start(TOKEN, &["A1b2C3d4"]);
+    relay.has("thereNo7", "A1b2C3d4", "Round 7");
+    relay.has("thereN72", "A1b2C3d4", "round 7, games 101-200");
+    relay.has("thereNo8", "A1b2C3d4", "Round 8");
+    let games = (1..=260).map(|n| game(Some(&format!("gw/{n}")), &format!("Player {n}"), "1. e4"));
+    let settings = Lichess {
+        round: "A1b2C3d4#7".into(),
+        broadcast: Some("A1b2C3d4".into()),
+        ..settings(format!("http://127.0.0.1:{}", relay.port))
+    };
+    let mut pushing = Pushing::start(settings, games.collect());
+    let told = pushing.told(|told| told.taken.is_some()).await;
+    assert_eq!((told.error, told.games.len()), (None, 260));
+    pushing.stop().await;
+    let rounds = relay.rounds();
+    let count = |id: &str| rounds[id].pgn.matches("[Event ").count();
+    let made: Vec<_> = rounds.iter().filter(|(id, _)| id.starts_with("made")).collect();
+    let [(made, round)] = made[..] else {
+        panic!("{rounds:?}")
+    };
+    assert_eq!(round.name, "Round 7, games 201-300");
+    assert_eq!(
+        [
+            count("thereNo7"),
+            count("thereN72"),
+            count(made),
+            count("thereNo8")
+        ],
+        [100, 100, 60, 0]
+    );
+    assert_eq!(relay.refused(), [""; 0]);
 }
 
 #[tokio::test]

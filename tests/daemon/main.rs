@@ -22,6 +22,8 @@ mod page;
 mod proxy;
 #[path = "../help/reader.rs"]
 mod reader;
+#[path = "../help/relay.rs"]
+mod relay;
 #[path = "../help/seated.rs"]
 mod seated;
 #[path = "../help/seed.rs"]
@@ -73,6 +75,7 @@ mod mqtt_kill;
 mod mqtt_lanes;
 mod mqtt_unfit;
 mod neighbours;
+mod olympiad;
 mod pressure;
 mod record;
 mod reload;

@@ -109,3 +109,24 @@ pub fn recorded(events: &[Event], game: u32) -> (Vec<String>, GameResult) {
     let legal = followed.into_iter().take_while(|made| !made.illegal);
     (legal.map(|made| made.uci).collect(), result)
 }
+
+/// How many half-moves a PGN has.
+pub fn half_moves(pgn: &str) -> usize {
+    let mut depth = 0;
+    let mut bare = String::new();
+    for c in pgn
+        .lines()
+        .filter(|line| !line.starts_with('['))
+        .flat_map(|line| line.chars().chain([' ']))
+    {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        if depth == 0 && c != '}' {
+            bare.push(c);
+        }
+    }
+    let is_move = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic());
+    bare.split_whitespace()
+        .map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
+        .filter(is_move)
+        .count()
+}

@@ -46,7 +46,19 @@ fn a_broadcast_is_checked_with_its_pairings() {
         ),
         (
             "folder = \"out\"\nlichess = { round = \"a1B2c3D4\" }",
-            "needs `round` and `token_file`",
+            "needs `round` or `broadcast`, and `token_file`",
+        ),
+        (
+            "folder = \"out\"\nlichess = { token_file = \"lichess-token\" }",
+            "needs `round` or `broadcast`, and `token_file`",
+        ),
+        (
+            "folder = \"out\"\nlichess = { broadcast = \"abc\", token_file = \"lichess-token\" }",
+            "\"abc\" is no broadcast of lichess",
+        ),
+        (
+            "folder = \"out\"\nlichess = { round = \"a1B2c3D4\", broadcast = \"a1B2c3D4\", token_file = \"lichess-token\" }",
+            "takes `round` or `broadcast`, not both",
         ),
         (
             "folder = \"out\"\nlisten = \"8065\"",

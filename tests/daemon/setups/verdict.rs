@@ -13,7 +13,7 @@ use super::{
     hall::Hall,
     reader::{Key, digest},
 };
-use crate::{broker::PATIENCE, database::Postgres, hall::moves, page::http};
+use crate::{broker::PATIENCE, database::Postgres, hall::moves, page::http, reader::half_moves};
 
 /// The events of each board, in order.
 type Journals = BTreeMap<Key, Vec<Value>>;
@@ -192,27 +192,6 @@ fn shown(port: u16, key: &Key, events: &[Value]) -> Option<String> {
             detail["gateway_online"]
         )
     })
-}
-
-/// How many half-moves a PGN has.
-fn half_moves(pgn: &str) -> usize {
-    let mut depth = 0;
-    let mut bare = String::new();
-    for c in pgn
-        .lines()
-        .filter(|line| !line.starts_with('['))
-        .flat_map(|line| line.chars().chain([' ']))
-    {
-        depth += i32::from(c == '{') - i32::from(c == '}');
-        if depth == 0 && c != '}' {
-            bare.push(c);
-        }
-    }
-    let is_move = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic());
-    bare.split_whitespace()
-        .map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.'))
-        .filter(is_move)
-        .count()
 }
 
 /// The games have nothing wrong, so that nobody is accused but of what a fault hid.
