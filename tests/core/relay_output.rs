@@ -188,7 +188,6 @@ impl Board {
     /// Whether each half-move has the clock of its event.
     fn has_clocks(&self, pgn: &str, game: &Game, number: u32) {
         let mut clocks: BTreeMap<u32, Option<u64>> = BTreeMap::new();
-        let mut last = 0;
         for event in self.events.iter().filter(|event| event.game == Some(number)) {
             let Body::Move(made) = &event.body else { continue };
             // The side to move in the position after it is the other one.
@@ -197,16 +196,12 @@ impl Board {
                 .clock
                 .map(|clock| if by_white { clock.white_ms } else { clock.black_ms });
             clocks.insert(made.ply, own);
-            last = made.ply;
         }
         // Behind an illegal move the game's first half-move is a later one.
-        let Some(last_shown) = clocks.keys().filter(|ply| **ply <= last).next_back() else {
-            return;
-        };
         if pgn.contains("stands") {
             return;
         }
-        for (made, ply) in game.moves.iter().zip(1..=*last_shown) {
+        for (ply, made) in (1..).zip(&game.moves) {
             let own = clocks.get(&ply).copied().flatten();
             if let Some(own) = own.filter(|own| *own >= 1000) {
                 let own = u32::try_from(own / 1000).unwrap();

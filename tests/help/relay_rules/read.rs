@@ -283,6 +283,7 @@ fn apply_tag_clocks(game: &mut Game, white_begins: bool) {
     let count = game.moves.len();
     for (i, made) in game.moves.iter_mut().enumerate().skip(count.saturating_sub(2)) {
         let is_white = white_begins == (i % 2 == 0);
-        made.clock = made.clock.or(clocks[usize::from(!is_white)]);
+        let told = clocks[usize::from(!is_white)];
+        made.clock = made.clock.or(told);
     }
 }
