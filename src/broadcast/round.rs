@@ -260,6 +260,11 @@ impl Round {
             ("White".to_owned(), player(&pairing.white)),
             ("Black".to_owned(), player(&pairing.black)),
         ];
+        let periods = if periods.is_empty() {
+            &self.pairings.periods
+        } else {
+            periods
+        };
         if let Some(control) = time_control(periods) {
             tags.push(("TimeControl".into(), control));
         }
@@ -268,6 +273,7 @@ impl Round {
                 ("Title", &player.title),
                 ("Elo", &player.elo),
                 ("FideId", &player.fide_id),
+                ("Country", &player.federation),
                 ("Team", &player.team),
             ];
             tags.extend(

@@ -95,7 +95,7 @@ pub struct History {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairingsAsked {
-    /// A table (CSV) or a TRF16 file.
+    /// A table (CSV) or a TRF file.
     pub text: String,
     /// Number of the round.
     #[schemars(range(min = 1, max = 99))]

@@ -4,6 +4,10 @@
 
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
+#[path = "../help/reader.rs"]
+mod reader;
+#[path = "../help/relay_rules/mod.rs"]
+mod relay_rules;
 #[path = "../help/seed.rs"]
 mod seed;
 #[path = "../help/told/mod.rs"]
@@ -30,6 +34,8 @@ mod ops_udev;
 mod ops_units;
 mod package_tree;
 mod recognition_doc;
+mod relay_cases;
+mod relay_output;
 mod release;
 mod reliability_doc;
 mod rooms;

@@ -88,6 +88,57 @@ fn every_fixture_gives_a_file_that_others_can_read() {
     }
 }
 
+/// Teams, an array known before the first move, and a result that somebody entered.
+#[test]
+fn what_is_known_before_a_round_is_read_by_others() {
+    let array = "bbrkqrnn/pppppppp/8/8/8/8/PPPPPPPP/BBRKQRNN w CFcf - 0 1";
+    let table = "board,white,white_fide_id,white_federation,white_team,black,black_title,black_team,result\n\
+                 1,\"Reti, R\",1503014,TCH,Prag A,\"Löwe, Ä\",WGM,Wien,\n2,\"Tal, C\",,,Wien,\"Moss, M\",,Prag,½-½\n";
+    let tournament = Tournament {
+        name: Some("Mitropa".into()),
+        round: 2,
+        start: Some(array.into()),
+        ..Tournament::default()
+    };
+    let mut round = Round::new(tournament, Pairings::parse(table, 2).unwrap(), Vec::new());
+    let folder = tempfile::tempdir().unwrap();
+    Folder::new(folder.path().to_owned())
+        .write(round.files(0))
+        .unwrap();
+    let Some(games) = read_by_others(folder.path()) else {
+        return;
+    };
+    assert_eq!(games.len(), 2);
+    for (game, tags) in games.iter().zip([
+        [
+            ("White", "Reti, R"),
+            ("WhiteFideId", "1503014"),
+            ("WhiteCountry", "TCH"),
+            ("WhiteTeam", "Prag A"),
+            ("Black", "Löwe, Ä"),
+            ("BlackTitle", "WGM"),
+            ("BlackTeam", "Wien"),
+            ("Result", "*"),
+        ],
+        [
+            ("White", "Tal, C"),
+            ("WhiteTeam", "Wien"),
+            ("Black", "Moss, M"),
+            ("BlackTeam", "Prag"),
+            ("Round", "2.2"),
+            ("Event", "Mitropa"),
+            ("Variant", "Chess960"),
+            ("Result", "1/2-1/2"),
+        ],
+    ]) {
+        assert_eq!(game["errors"], Value::Array(Vec::new()));
+        assert_eq!(game["headers"]["FEN"], array);
+        for (name, value) in tags {
+            assert_eq!(game["headers"][name], value, "{name}: {game}");
+        }
+    }
+}
+
 /// A daemon that is killed in the middle of a game goes on with it in the same file.
 #[test]
 fn the_daemon_writes_the_folder_and_goes_on_after_a_crash() {

@@ -14,13 +14,14 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     certificates::certificates,
     lichess::{GOOD, Got, secured, server},
-    relay::Relay,
+    relay::{Faults, NO_SCOPE, Relay},
+    relay_rules::value,
 };
 
 const TOKEN: &str = "lip_secret";
 
 /// How long whatever must happen may take on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(150);
 
 fn settings(server: String) -> Lichess {
     Lichess {
@@ -100,7 +101,10 @@ async fn the_games_go_out_and_after_failures_the_newest_state_does() {
     ];
     let (port, got) = server(answers, None);
     let nobody = game(Some("gw/2"), "?", "");
-    let (a, b) = (game(Some("gw/1"), "A", "1. e4"), game(Some("gw/3"), "B", "1. d4"));
+    let (a, b) = (
+        game(Some("gw/1"), "Ada", "1. e4"),
+        game(Some("gw/3"), "Ben", "1. d4"),
+    );
     let mut pushing = Pushing::start(
         settings(format!("http://127.0.0.1:{port}")),
         vec![a.clone(), nobody.clone(), b.clone()],
@@ -125,7 +129,7 @@ async fn the_games_go_out_and_after_failures_the_newest_state_does() {
     assert!(said.contains("503 Service Unavailable"), "{said}");
 
     // It was refused: meanwhile a move is made.
-    let a = game(Some("gw/1"), "A", "1. e4 e5");
+    let a = game(Some("gw/1"), "Ada", "1. e4 e5");
     pushing.games.send_replace(vec![a, nobody, b]);
     let (got, _) = next(got).await;
     let (got, Got { body, .. }) = next(got).await;
@@ -154,7 +158,7 @@ async fn the_games_go_out_and_after_failures_the_newest_state_does() {
     .await
     .unwrap();
     assert!(quiet);
-    let a = game(Some("gw/1"), "A", "1. e4 e5 2. Nf3");
+    let a = game(Some("gw/1"), "Ada", "1. e4 e5 2. Nf3");
     pushing.games.send_replace(vec![a]);
     let (_got, Got { body, .. }) = next(got).await;
     assert!(body.contains("2. Nf3"));
@@ -239,6 +243,123 @@ async fn the_rounds_of_a_broadcast_are_found_or_made() {
     assert_eq!(relay.refused(), [""; 0]);
 }
 
+/// A game of round 7, with the tags by which it is known again.
+fn numbered(n: usize, moves: &str) -> Published {
+    Published {
+        board: Some(format!("gw/{n}")),
+        pgn: format!(
+            "[Event \"Open\"]\n[Round \"7.{n}\"]\n[White \"White {n}\"]\n[Black \"Black {n}\"]\n\n{moves} *\n"
+        ),
+    }
+}
+
+/// The answer to the first new round is lost, one push is too many, and every fifth does not arrive.
+#[tokio::test]
+async fn whatever_fails_on_the_way_each_game_is_there_once() {
+    let faults = Faults {
+        bad_gateway_every: Some(5),
+        too_many_at: Some(2),
+        loses_first_new: true,
+    };
+    let relay = Relay::with(TOKEN, &["A1b2C3d4"], faults);
+    let games = |moves: &str| (1..=230).map(|n| numbered(n, moves)).collect::<Vec<_>>();
+    let settings = Lichess {
+        round: "A1b2C3d4#7".into(),
+        broadcast: Some("A1b2C3d4".into()),
+        ..settings(format!("http://127.0.0.1:{}", relay.port))
+    };
+    let mut pushing = Pushing::start(settings, games("1. e4"));
+    pushing
+        .told(|told| told.taken.is_some() && told.error.is_none())
+        .await;
+    pushing.games.send_replace(games("1. e4 e5"));
+    let is_taken =
+        |told: &Pushed| told.error.is_none() && told.games.iter().all(|game| game.moves == Some(2));
+    let told = pushing.told(is_taken).await;
+    assert_eq!(told.games.len(), 230);
+    pushing.stop().await;
+    let refused = relay.refused();
+    for status in ["429", "502"] {
+        assert!(refused.iter().any(|told| told.contains(status)), "{refused:?}");
+    }
+    let rounds = relay.rounds();
+    let mut names: Vec<&str> = rounds.values().map(|round| round.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        ["Round 7", "Round 7, games 101-200", "Round 7, games 201-300"]
+    );
+    let chapters: Vec<_> = rounds.values().flat_map(|round| &round.shown.chapters).collect();
+    let mut white: Vec<_> = chapters
+        .iter()
+        .map(|game| value(&game.tags, "White").unwrap())
+        .collect();
+    white.sort_unstable();
+    white.dedup();
+    assert_eq!((chapters.len(), white.len()), (230, 230));
+    assert!(chapters.iter().all(|game| game.moves.len() == 2));
+}
+
+/// lichess would take the game without moves for the one that it has already.
+#[tokio::test]
+async fn a_game_whose_players_become_known_later_takes_no_other_games_place() {
+    let relay = Relay::start(TOKEN, &[]);
+    relay.has("a1B2c3D4", "none", "Round 7");
+    let unknown = |n| {
+        let mut game = numbered(n, "");
+        game.pgn = game.pgn.replace(&format!("White {n}"), "?");
+        game
+    };
+    let nobody = |n| {
+        let mut game = unknown(n);
+        game.pgn = game.pgn.replace(&format!("Black {n}"), "?");
+        game
+    };
+    let settings = settings(format!("http://127.0.0.1:{}", relay.port));
+    let mut pushing = Pushing::start(settings, vec![nobody(1), unknown(2), numbered(3, "1. e4 e5")]);
+    let told = pushing.told(|told| told.taken.is_some()).await;
+    let games: Vec<_> = told.games.iter().map(|game| (game.game, game.moves)).collect();
+    assert_eq!(games, [(2, None), (3, Some(2))]);
+    let error = told.games[0].error.as_deref().unwrap();
+    assert!(error.contains("names of both players"), "{error}");
+    let all = vec![numbered(1, ""), numbered(2, ""), numbered(3, "1. e4 e5")];
+    pushing.games.send_replace(all);
+    let told = pushing.told(|told| told.games.len() == 3).await;
+    let moves: Vec<_> = told.games.iter().map(|game| game.moves).collect();
+    assert_eq!(moves, [Some(0), Some(0), Some(2)]);
+    pushing.stop().await;
+    let rounds = relay.rounds();
+    let shown = rounds["a1B2c3D4"].shown.chapters.iter();
+    let shown: Vec<_> = shown
+        .map(|game| (value(&game.tags, "White").unwrap(), game.moves.len()))
+        .collect();
+    assert_eq!(shown, [("White 3", 2), ("White 1", 0), ("White 2", 0)]);
+}
+
+#[tokio::test]
+async fn what_the_server_refuses_is_told_with_what_to_do() {
+    let relay = Relay::start(TOKEN, &[]);
+    relay.has("a1B2c3D4", "none", "Round 7");
+    relay.has("s0urc3dR", "none", "Round 8");
+    relay.has_source("s0urc3dR");
+    for (token, round, help) in [
+        ("lip_wrong", "a1B2c3D4", "write a new one into `token_file`"),
+        (NO_SCOPE, "a1B2c3D4", "study:write"),
+        (TOKEN, "noRound0", "the last part of the round's address"),
+        (TOKEN, "s0urc3dR", "without a source of its own"),
+    ] {
+        let settings = Lichess {
+            token: Secret::new(token),
+            round: round.into(),
+            ..settings(format!("http://127.0.0.1:{}", relay.port))
+        };
+        let mut pushing = Pushing::start(settings, vec![numbered(1, "1. e4"), numbered(2, "1. e4")]);
+        let said = pushing.error().await;
+        assert!(said.contains(help), "{said}");
+        pushing.stop().await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_has_enough_is_left_in_peace_as_long_as_it_says() {
     let answers = vec![
@@ -246,7 +367,7 @@ async fn a_server_that_has_enough_is_left_in_peace_as_long_as_it_says() {
         GOOD,
     ];
     let (port, got) = server(answers, None);
-    let games = vec![game(None, "A", "1. e4"), game(None, "B", "1. d4")];
+    let games = vec![game(None, "Ada", "1. e4"), game(None, "Ben", "1. d4")];
     let mut pushing = Pushing::start(settings(format!("http://127.0.0.1:{port}")), games);
     let (got, first) = next(got).await;
     let said = pushing.error().await;
@@ -272,7 +393,7 @@ async fn what_an_operator_can_mend_is_told_with_what_to_do() {
         ("400 Bad Request", "without a source of its own"),
     ] {
         let (port, _got) = server(vec![refusal(status)], None);
-        let games = vec![game(None, "A", "1. e4")];
+        let games = vec![game(None, "Ada", "1. e4")];
         let mut pushing = Pushing::start(settings(format!("http://127.0.0.1:{port}")), games);
         let said = pushing.error().await;
         assert!(said.contains(status) && said.contains(help), "{said}");
@@ -293,7 +414,7 @@ async fn what_an_operator_can_mend_is_told_with_what_to_do() {
 async fn over_tls_the_token_goes_to_the_server_that_is_meant_and_to_no_other() {
     let folder = tempfile::tempdir().unwrap();
     certificates(folder.path());
-    let games = || vec![game(None, "A", "1. e4"), game(None, "B", "1. d4")];
+    let games = || vec![game(None, "Ada", "1. e4"), game(None, "Ben", "1. d4")];
     let trusting = |port: u16, ca: Option<&str>| Lichess {
         ca_file: ca.map(|ca| folder.path().join(ca)),
         ..settings(format!("https://localhost:{port}"))

@@ -24,6 +24,8 @@ mod proxy;
 mod reader;
 #[path = "../help/relay.rs"]
 mod relay;
+#[path = "../help/relay_rules/mod.rs"]
+mod relay_rules;
 #[path = "../help/seated.rs"]
 mod seated;
 #[path = "../help/seed.rs"]

@@ -1,4 +1,5 @@
 //! Games in PGN as others read them, and what they should have read.
+#![allow(dead_code)] // shared by several test programs.
 
 use std::{
     path::Path,

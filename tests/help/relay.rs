@@ -1,5 +1,5 @@
-//! A server that keeps broadcasts as lichess does, with its limits: a token, a hundred games in a round, one push a
-//! second, rounds that must be there.
+//! A server that keeps broadcasts as lichess does, and answers by its rules: a token, rounds that must be there, a hundred
+//! games in each, and for each game what was read of it. On request things go wrong on the way.
 #![allow(dead_code)] // shared by several test programs.
 
 use std::{
@@ -13,9 +13,12 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// The games that a round takes.
-const MOST_GAMES: usize = 100;
-/// A little less than a second: the way to the server takes time, too.
+use crate::relay_rules::{Round, answer};
+
+/// A token that is valid, and lacks the scope `study:write`.
+pub const NO_SCOPE: &str = "lip_no_scope";
+/// A little less than the second that we promise to leave between two pushes to a round: the way to the server takes
+/// time, too. lichess itself works the pushes to a round off one after the other, and counts none of them.
 const BETWEEN: Duration = Duration::from_millis(950);
 
 /// A round, and what was pushed to it.
@@ -23,15 +26,31 @@ const BETWEEN: Duration = Duration::from_millis(950);
 pub struct Kept {
     pub broadcast: String,
     pub name: String,
+    /// The last push that was taken.
     pub pgn: String,
     pub pushes: usize,
+    /// What is shown.
+    pub shown: Round,
+    last: Option<Instant>,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// Every so many pushes one does not reach the server: 502.
+    pub bad_gateway_every: Option<usize>,
+    /// This push is one too many: 429, without a word on how long to wait.
+    pub too_many_at: Option<usize>,
+    /// The answer to the first round that is made is lost.
+    pub loses_first_new: bool,
 }
 
 #[derive(Default)]
 struct State {
     rounds: BTreeMap<String, Kept>,
-    last_push: BTreeMap<String, Instant>,
     refused: Vec<String>,
+    faults: Faults,
+    pushes: usize,
 }
 
 /// The server.
@@ -41,12 +60,21 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Takes this token, and knows these broadcasts. Each has its own contributor, who may push once a second.
+    /// Takes this token, and knows these broadcasts, to which the token's owner contributes.
     pub fn start(token: &str, broadcasts: &[&str]) -> Self {
+        Self::with(token, broadcasts, Faults::default())
+    }
+
+    /// As [`Self::start`], with what goes wrong.
+    pub fn with(token: &str, broadcasts: &[&str], faults: Faults) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(Mutex::new(State::default()));
-        let (kept, token) = (state.clone(), format!("Bearer {token}"));
+        let state = State {
+            faults,
+            ..State::default()
+        };
+        let state = Arc::new(Mutex::new(state));
+        let (kept, token) = (state.clone(), token.to_owned());
         let known: Vec<String> = broadcasts.iter().map(|id| (*id).to_owned()).collect();
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -71,6 +99,19 @@ impl Relay {
     pub fn has(&self, id: &str, broadcast: &str, name: &str) {
         self.state.lock().unwrap().make(id, broadcast, name);
     }
+
+    /// The round takes its games from elsewhere.
+    pub fn has_source(&self, id: &str) {
+        let mut state = self.state.lock().unwrap();
+        state.rounds.get_mut(id).unwrap().shown.has_source = true;
+    }
+}
+
+/// Status and body; none where the answer is lost.
+type Answer = Option<(&'static str, Value)>;
+
+fn refused(status: &'static str, error: &str) -> Answer {
+    Some((status, json!({"error": error})))
 }
 
 impl State {
@@ -80,63 +121,67 @@ impl State {
             name: name.to_owned(),
             pgn: String::new(),
             pushes: 0,
+            shown: Round::new(),
+            last: None,
         };
         self.rounds.insert(id.to_owned(), round);
     }
 
-    fn answer(
-        &mut self,
-        line: &str,
-        is_known: bool,
-        body: &str,
-        broadcasts: &[String],
-    ) -> (&'static str, Value) {
+    fn answer(&mut self, line: &str, body: &str, broadcasts: &[String]) -> Answer {
         let path = line.split(' ').nth(1).unwrap_or_default();
         let levels: Vec<&str> = path.trim_matches('/').split('/').collect();
         match levels[..] {
-            _ if !is_known => ("401 Unauthorized", json!({"error": "No such token"})),
             ["api", "broadcast", id] if broadcasts.iter().any(|known| known == id) => {
                 let own = self.rounds.iter().filter(|(_, round)| round.broadcast == id);
                 let rounds: Vec<Value> = own
                     .map(|(id, round)| json!({"id": id, "name": round.name}))
                     .collect();
-                ("200 OK", json!({"tour": {"id": id}, "rounds": rounds}))
+                Some(("200 OK", json!({"tour": {"id": id}, "rounds": rounds})))
             }
             ["broadcast", broadcast, "new"] if broadcasts.iter().any(|known| known == broadcast) => {
-                let name = body.split('&').find_map(|field| field.strip_prefix("name="));
-                let name = name
-                    .unwrap_or_default()
-                    .replace('+', " ")
-                    .replace("%2C", ",")
-                    .replace("%2D", "-");
-                let id = format!("made{:04}", self.rounds.len());
-                self.make(&id, broadcast, &name);
-                ("200 OK", json!({"round": {"id": id, "name": name}}))
+                self.new_round(broadcast, body)
             }
             ["api", "broadcast", "round", id, "push"] => self.push(id, body),
-            _ => ("404 Not Found", json!({"error": "No such broadcast"})),
+            _ => refused("404 Not Found", "No such broadcast"),
         }
     }
 
-    fn push(&mut self, id: &str, pgn: &str) -> (&'static str, Value) {
+    fn new_round(&mut self, broadcast: &str, form: &str) -> Answer {
+        let name = form.split('&').find_map(|field| field.strip_prefix("name="));
+        let name = name
+            .unwrap_or_default()
+            .replace('+', " ")
+            .replace("%2C", ",")
+            .replace("%2D", "-");
+        let id = format!("made{:04}", self.rounds.len());
+        self.make(&id, broadcast, &name);
+        let is_lost = std::mem::take(&mut self.faults.loses_first_new);
+        (!is_lost).then(|| ("200 OK", json!({"round": {"id": id, "name": name}})))
+    }
+
+    fn push(&mut self, id: &str, pgn: &str) -> Answer {
+        self.pushes += 1;
+        let Faults {
+            bad_gateway_every,
+            too_many_at,
+            ..
+        } = self.faults;
+        if bad_gateway_every.is_some_and(|every| self.pushes.is_multiple_of(every)) {
+            return refused("502 Bad Gateway", "The server is away");
+        }
         let Some(round) = self.rounds.get_mut(id) else {
-            return ("404 Not Found", json!({"error": "No such round"}));
+            return refused("404 Not Found", "No such round");
         };
-        let last = self.last_push.insert(round.broadcast.clone(), Instant::now());
-        if last.is_some_and(|last| last.elapsed() < BETWEEN) {
-            return (
-                "429 Too Many Requests",
-                json!({"error": "Please only run 1 request(s) at a time"}),
-            );
+        let last = round.last.replace(Instant::now());
+        if last.is_some_and(|last| last.elapsed() < BETWEEN) || too_many_at == Some(self.pushes) {
+            return refused("429 Too Many Requests", "Please only run 1 request(s) at a time");
         }
-        let games: Vec<&str> = pgn.split("[Event ").skip(1).collect();
-        if games.len() > MOST_GAMES {
-            return ("400 Bad Request", json!({"error": "Too many games"}));
+        let read = round.shown.push(pgn);
+        if !round.shown.has_source {
+            pgn.clone_into(&mut round.pgn);
+            round.pushes += 1;
         }
-        round.pgn = pgn.to_owned();
-        round.pushes += 1;
-        let taken: Vec<Value> = games.iter().map(|_| json!({"tags": {}, "moves": 1})).collect();
-        ("200 OK", json!({"games": taken}))
+        Some(("200 OK", answer(&read)))
     }
 }
 
@@ -163,10 +208,15 @@ fn serve(stream: TcpStream, state: &Mutex<State>, token: &str, broadcasts: &[Str
     let length = field("content-length").and_then(|length| length.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     stream.read_exact(&mut body).ok()?;
-    let is_known = field("authorization").is_some_and(|given| given == token);
+    let given = field("authorization").unwrap_or_default();
     let body = String::from_utf8_lossy(&body).into_owned();
     let mut state = state.lock().unwrap();
-    let (status, answer) = state.answer(&head[0], is_known, &body, broadcasts);
+    let answer = match given.strip_prefix("Bearer ") {
+        Some(given) if given == token => state.answer(&head[0], &body, broadcasts),
+        Some(NO_SCOPE) => refused("403 Forbidden", "Missing scope: study:write"),
+        _ => refused("401 Unauthorized", "No such token"),
+    };
+    let (status, answer) = answer?;
     if status != "200 OK" {
         state.refused.push(format!("{}: {status}", head[0]));
     }

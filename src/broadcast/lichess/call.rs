@@ -28,6 +28,8 @@ pub(super) enum PushError {
         /// How long the server asks us to wait.
         peace: Option<Duration>,
     },
+    #[error("lichess takes none of the games: {0}{hint}", hint = hint(StatusCode::BAD_REQUEST))]
+    Nothing(String),
 }
 
 impl PushError {
@@ -58,6 +60,15 @@ fn hint(status: StatusCode) -> &'static str {
 #[derive(Debug, Deserialize)]
 pub(super) struct PushAnswer {
     pub(super) games: Vec<GameAnswer>,
+}
+
+impl PushAnswer {
+    /// The error, if the server takes nothing of a push of so many games: it says so once, in place of all of them.
+    pub(super) fn refusal(&self, sent: usize) -> Option<PushError> {
+        let [only] = &self.games[..] else { return None };
+        let error = only.error.as_ref().filter(|_| sent > 1)?;
+        Some(PushError::Nothing(error.clone()))
+    }
 }
 
 #[derive(Debug, Deserialize)]

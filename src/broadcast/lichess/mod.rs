@@ -7,7 +7,10 @@ mod call;
 mod rounds;
 mod told;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use tokio::{sync::watch, time::sleep};
@@ -16,9 +19,12 @@ use tokio_util::sync::CancellationToken;
 use self::call::{Caller, PushAnswer, PushError};
 pub use self::told::{Pushed, PushedGame};
 use super::round::Published;
-use crate::config::{
-    Lichess,
-    lichess::{LichessRound, LichessTarget, lichess_target},
+use crate::{
+    config::{
+        Lichess,
+        lichess::{LichessRound, LichessTarget, lichess_target},
+    },
+    game::pgn::tag,
 };
 
 /// The time between two pushes: moves within it go together, and the server is spared.
@@ -26,8 +32,10 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// First and longest wait after a failure that may pass.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 /// The complaint while no game can be sent.
-const NAMELESS: &str = "no game has the names of its players, by which lichess tells games apart: \
+const NAMELESS: &str = "no game has the names of both players, by which lichess tells games apart: \
     give `pairings`, or a `table` at each board";
+/// The objection to a game of which one player is known. lichess answers as if it took such a game, and shows nothing of it.
+const HALF_NAMED: &str = "lichess shows no game without the names of both players, of two letters at least";
 
 /// Pushes `games` at every change until `stop`, and tells `told` what the server answered.
 pub async fn push(
@@ -60,6 +68,10 @@ struct Pusher {
     /// The broadcast, and the number of the round.
     broadcast: Option<(String, u32)>,
     told: watch::Sender<Option<Pushed>>,
+    /// The place of each game among those sent. A game whose players become known later comes behind the others:
+    /// lichess takes a game without moves for the first that it has and does not know by its tags, and so for another
+    /// one if it came before that.
+    places: BTreeMap<usize, usize>,
     /// The complaints that the log already has.
     complained: BTreeSet<String>,
     failures: u32,
@@ -83,6 +95,7 @@ impl Pusher {
             rounds,
             broadcast,
             told,
+            places: BTreeMap::new(),
             complained: BTreeSet::new(),
             failures: 0,
         }
@@ -90,7 +103,11 @@ impl Pusher {
 
     /// Sends the present state to each round. An error says how long to wait before the next try.
     async fn send(&mut self, games: &[Published]) -> Result<(), Duration> {
-        let known: Vec<_> = (1..).zip(games).filter(|(_, game)| is_known(&game.pgn)).collect();
+        let with = |count: usize| {
+            let games = (1..).zip(games);
+            games.filter(move |(_, game)| players(&game.pgn) == count)
+        };
+        let known = self.in_place(with(2).collect());
         if known.is_empty() {
             if !games.is_empty() {
                 self.complain(NAMELESS);
@@ -116,14 +133,18 @@ impl Pusher {
             }
             let sent: Vec<&str> = own.iter().map(|(_, game)| game.pgn.as_str()).collect();
             match self.caller.push(&round.id, sent.join("\n")).await {
-                Ok(answer) => taken.extend(answered(&own, answer)),
+                Ok(answer) => match answer.refusal(own.len()) {
+                    Some(error) => failed.push((Some(round), error)),
+                    None => taken.extend(answered(&own, answer)),
+                },
                 Err(error) => failed.push((Some(round), error)),
             }
             sleep(INTERVAL).await;
         }
         let is_left = |number: usize| !self.rounds.iter().any(|round| round.games.contains(&number));
         let left = known.iter().filter(|(number, _)| is_left(*number));
-        taken.extend(left.map(|(number, game)| not_taken(*number, game, &self.rounds)));
+        taken.extend(left.map(|(number, game)| not_taken(*number, game, no_round(&self.rounds))));
+        taken.extend(with(1).map(|(number, game)| not_taken(number, game, HALF_NAMED.to_owned())));
         taken.sort_by_key(|game| game.game);
         self.tell_taken(taken, failed.is_empty());
         if failed.is_empty() {
@@ -131,6 +152,16 @@ impl Pusher {
         } else {
             Err(self.failed(&failed))
         }
+    }
+
+    /// The games in the order in which they are sent.
+    fn in_place<'a>(&mut self, mut games: Vec<(usize, &'a Published)>) -> Vec<(usize, &'a Published)> {
+        for (number, _) in &games {
+            let next = self.places.len();
+            self.places.entry(*number).or_insert(next);
+        }
+        games.sort_by_key(|(number, _)| self.places.get(number).copied());
+        games
     }
 
     /// Tells what was answered on the games. Those of a round that did not answer are as they were told before.
@@ -210,22 +241,29 @@ fn answered(own: &[(usize, &Published)], answer: PushAnswer) -> Vec<PushedGame> 
     own.iter().map(game).collect()
 }
 
-fn not_taken(number: usize, game: &Published, rounds: &[LichessRound]) -> PushedGame {
-    let rounds: Vec<_> = rounds.iter().map(ToString::to_string).collect();
-    let rounds = rounds.join(", ");
+fn not_taken(number: usize, game: &Published, why: String) -> PushedGame {
     PushedGame {
         board: game.board.clone(),
         game: number,
         moves: None,
-        error: Some(format!(
-            "no round on lichess takes it: there is {rounds}; name another one in `round`"
-        )),
+        error: Some(why),
     }
 }
 
-/// False for a game without a player's name: lichess could not tell it from others, and drops it.
-fn is_known(game: &str) -> bool {
-    !(game.contains("\n[White \"?\"]") && game.contains("\n[Black \"?\"]"))
+fn no_round(rounds: &[LichessRound]) -> String {
+    let rounds: Vec<_> = rounds.iter().map(ToString::to_string).collect();
+    let rounds = rounds.join(", ");
+    format!("no round on lichess takes it: there is {rounds}; name another one in `round`")
+}
+
+/// How many players of a game lichess knows. It takes neither a name of one letter nor `unknown` for one.
+fn players(pgn: &str) -> usize {
+    let is_known = |side: &&str| {
+        let name = tag(pgn, side).unwrap_or_default();
+        let is_name = name.trim().chars().count() > 1 && !name.trim().eq_ignore_ascii_case("unknown");
+        is_name || tag(pgn, &format!("{side}FideId")).is_some()
+    };
+    ["White", "Black"].into_iter().filter(is_known).count()
 }
 
 #[cfg(test)]
@@ -233,8 +271,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn games_of_nobody_are_left_out() {
-        assert!(!is_known("[Round \"1.1\"]\n[White \"?\"]\n[Black \"?\"]\n\n*\n"));
-        assert!(is_known("[Round \"1.1\"]\n[White \"A\"]\n[Black \"?\"]\n\n*\n"));
+    fn players_are_those_that_lichess_takes_for_some() {
+        let of = |tags: &str| players(&format!("[Round \"1.1\"]\n{tags}\n\n*\n"));
+        assert_eq!(of("[White \"?\"]\n[Black \"?\"]"), 0);
+        assert_eq!(of("[White \"Al\"]\n[Black \"?\"]"), 1);
+        assert_eq!(of("[White \"A\"]\n[Black \"Unknown\"]"), 0);
+        assert_eq!(of("[White \"Al\"]\n[Black \"Bo\"]"), 2);
+        assert_eq!(of("[White \"Al\"]\n[Black \"?\"]\n[BlackFideId \"7\"]"), 2);
     }
 }

@@ -59,7 +59,7 @@ fn before_the_first_move_every_game_is_there_with_its_tags() {
     );
     let game = &files["round-3/game-1.pgn"];
     assert!(
-        game.starts_with("[Event \"Spring \\\"Open\\\"\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"3.1\"]\n[White \"Moss, M\"]\n[Black \"Tufteland, V\"]\n[TimeControl \"40/5400+30:1800+30\"]\n[WhiteTitle \"FM\"]\n[WhiteElo \"2100\"]\n[Result \"*\"]\n"),
+        game.starts_with("[Event \"Spring \\\"Open\\\"\"]\n[Site \"?\"]\n[Date \"????.??.??\"]\n[Round \"3.1\"]\n[White \"Moss, M\"]\n[Black \"Tufteland, V\"]\n[TimeControl \"40/5400+30:1800+30\"]\n[WhiteTitle \"FM\"]\n[WhiteElo \"2100\"]\n[BlackCountry \"NOR\"]\n[Result \"*\"]\n"),
         "{game}"
     );
     assert!(game.ends_with("]\n\n*\n"), "{game}");
@@ -169,4 +169,88 @@ fn without_pairings_the_names_are_those_of_the_board() {
     round.take(&start("8", "2026-11-21T14:10:00Z"), 0);
     let game = &round.files(i64::MAX)["round-3/game-2.pgn"];
     assert!(game.contains("[Date \"2026.11.21\"]\n[Round \"3.2\"]\n[White \"X\"]\n[Black \"Y\"]"));
+}
+
+#[test]
+fn every_column_of_a_table_arrives_where_it_belongs() {
+    let text = "round,board,white,white_elo,white_title,white_fide_id,white_federation,white_team,\
+                black,black_elo,black_title,black_fide_id,black_federation,black_team,result\n\
+                3,1,\"Moss, M\",2101,FM,1503014,NOR,Bergen,\"Tal, C\",2302,WIM,4100018,LAT,Riga,0-1\n";
+    let pairings = Pairings::parse(text, 3).unwrap();
+    let tournament = Tournament {
+        round: 3,
+        ..Tournament::default()
+    };
+    let files = Round::new(tournament, pairings, Vec::new()).files(0);
+    let game = &files["round-3/game-1.pgn"];
+    let expected = [
+        ("Round", "3.1"),
+        ("White", "Moss, M"),
+        ("WhiteElo", "2101"),
+        ("WhiteTitle", "FM"),
+        ("WhiteFideId", "1503014"),
+        ("WhiteCountry", "NOR"),
+        ("WhiteTeam", "Bergen"),
+        ("Black", "Tal, C"),
+        ("BlackElo", "2302"),
+        ("BlackTitle", "WIM"),
+        ("BlackFideId", "4100018"),
+        ("BlackCountry", "LAT"),
+        ("BlackTeam", "Riga"),
+        ("Result", "0-1"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(
+            crate::game::pgn::tag(game, name).as_deref(),
+            Some(value),
+            "{name}: {game}"
+        );
+    }
+    assert!(game.ends_with("\n\n0-1\n"), "{game}");
+    let index: serde_json::Value = serde_json::from_str(&files["round-3/index.json"]).unwrap();
+    let player = |lname, fname, title, federation, team| serde_json::json!({"fname": fname, "mname": null, "lname": lname, "title": title, "federation": federation, "team": team});
+    let expected = serde_json::json!({
+        "pairings": [{
+            "white": player("Moss", "M", "FM", "NOR", "Bergen"),
+            "black": player("Tal", "C", "WIM", "LAT", "Riga"),
+            "result": "0-1",
+            "live": false,
+        }],
+        "matches": [{"teams": ["Bergen", "Riga"], "points": [0.0, 1.0], "over": 1, "games": 1}],
+    });
+    assert_eq!(index, expected);
+}
+
+#[test]
+fn the_time_control_of_the_file_counts_where_none_is_configured() {
+    let line = |number: u32, opponent: u32, colour: char| {
+        format!(
+            "001 {number:4} m    {:33} {:4}{:39}{opponent:4} {colour}",
+            format!("P{number}"),
+            "",
+            ""
+        )
+    };
+    let text = format!(
+        "222 40/6000+30:900+30\n{}\n{}\n",
+        line(1, 2, 'w'),
+        line(2, 1, 'b')
+    );
+    let pairings = Pairings::parse(&text, 1).unwrap();
+    let control = |periods| {
+        let tournament = Tournament {
+            round: 1,
+            periods,
+            ..Tournament::default()
+        };
+        let files = Round::new(tournament, pairings.clone(), Vec::new()).files(0);
+        crate::game::pgn::tag(&files["round-1/game-1.pgn"], "TimeControl").unwrap()
+    };
+    assert_eq!(control(Vec::new()), "40/6000+30:900+30");
+    let own = Period {
+        moves: None,
+        minutes: 15,
+        increment: 10,
+    };
+    assert_eq!(control(vec![own]), "900+10");
 }

@@ -10,7 +10,7 @@ use super::{
 /// A game with its place in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Seated {
-    /// Line of the game; in a TRF16 file the line of White.
+    /// Line of the game; in a TRF file the line of White.
     pub(super) line: usize,
     /// Line of Black.
     pub(super) black_line: usize,

@@ -58,10 +58,10 @@ pub enum MistakeKind {
         "there are {cells} cells for {columns} columns: has a column shifted? Put names with a comma in quotes"
     )]
     CellsTooMany { cells: usize, columns: usize },
-    /// A line of TRF16 is no player's.
+    /// A line of TRF is no player's.
     #[error("no line of a player; {PLAYER_HELP}")]
     LineNoPlayer,
-    /// Two lines of TRF16 have one number.
+    /// Two lines of TRF have one number.
     #[error("line {first} has the number {number} already; each player has a number of his own")]
     NumberTwice { number: u32, first: usize },
     /// The opponent's line names somebody else.

@@ -1,4 +1,4 @@
-//! The pairings of a round, from a table (CSV) or from the federation's tournament report file (TRF16).
+//! The pairings of a round, from a table (CSV) or from the federation's tournament report file (TRF16, TRF26).
 
 mod check;
 mod csv;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::files::plain;
+use crate::{files::plain, game::Period};
 pub use mistake::{Mistake, MistakeKind};
 
 /// A player as the tags of PGN name one.
@@ -50,6 +50,9 @@ pub struct Pairings {
     pub name: Option<String>,
     /// The place of the tournament.
     pub site: Option<String>,
+    /// Periods of the time control, where the file has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub periods: Vec<Period>,
     /// The games by board, from the first; none for a board without a game.
     pub boards: Vec<Option<Pairing>>,
 }
@@ -70,7 +73,7 @@ pub struct Checked {
 #[allow(missing_docs, reason = "each message says what its fields are")]
 pub enum PairingsError {
     /// The file cannot be read.
-    #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF16 file that this user may read")]
+    #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF file that this user may read")]
     Unreadable { path: String, reason: String },
     /// The file has these mistakes.
     #[error("{}", listed(.0))]
@@ -88,7 +91,7 @@ const MAX_BOARDS: usize = 2_000;
 const MOST_MISTAKES: usize = 50;
 
 impl Pairings {
-    /// Reads the pairings of `round` (from 1) from `text` and looks for all mistakes. The text is TRF16 if a line
+    /// Reads the pairings of `round` (from 1) from `text` and looks for all mistakes. The text is TRF if a line
     /// begins as that format's lines of players do, and else a table with a line of column names. `boards` is the
     /// number of boards, if known.
     #[must_use]
@@ -98,6 +101,7 @@ impl Pairings {
         let is_trf = text.lines().any(|line| line.starts_with("001 "));
         let seated = if is_trf {
             (pairings.name, pairings.site) = trf::tournament(text);
+            pairings.periods = trf::periods(text);
             trf::read(text, round, &mut wrong)
         } else {
             csv::read(text, round, &mut wrong)

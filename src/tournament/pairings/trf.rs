@@ -1,9 +1,12 @@
-//! Pairings from a TRF16 file (FIDE Handbook C.04.A, Annex 2): fixed columns, a line a player.
+//! Pairings from a TRF16 or TRF26 file (FIDE Handbook C.04.A): fixed columns, a line a player.
 //!
 //! The file does not number the boards. Their order is that of C.04.2, D.9: by the score of the
-//! higher-ranked player of the pair, the sum of both scores, the rank of the higher-ranked player.
+//! higher-ranked player of the pair, the sum of both scores, the rank of the higher-ranked player. Where teams are paired,
+//! their matches have this order, and each match has its boards together.
 
-use std::collections::BTreeMap;
+mod teams;
+
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{
     MAX_BOARDS, Pairing, Player,
@@ -11,6 +14,8 @@ use super::{
     filled,
     mistake::{Mistake, MistakeKind},
 };
+use crate::game::Period;
+use teams::Teams;
 
 /// The column at which the first round begins, from 0, and the columns of each round.
 const ROUNDS: (usize, usize) = (91, 10);
@@ -18,10 +23,27 @@ const ROUNDS: (usize, usize) = (91, 10);
 struct Entry {
     line: usize,
     player: Player,
-    /// Points before the round, in half points.
-    score: u32,
-    /// Number of the opponent in the round, and true where the player has White.
-    game: Option<(u32, bool)>,
+    /// The earlier rounds: the opponent's number, if there was one, and the half points.
+    before: Vec<(Option<u32>, u32)>,
+    game: Option<Game>,
+}
+
+impl Entry {
+    /// Half points before the round.
+    fn score(&self) -> u32 {
+        self.before.iter().map(|(_, half_points)| half_points).sum()
+    }
+}
+
+/// A player's game of the round.
+#[derive(Clone, Copy)]
+struct Game {
+    /// The opponent's number.
+    opponent: u32,
+    /// True where the player has White.
+    white: bool,
+    /// The code of the result; blank while there is none.
+    result: char,
 }
 
 /// Name and place of the tournament.
@@ -31,6 +53,28 @@ pub(super) fn tournament(text: &str) -> (Option<String>, Option<String>) {
         filled(line.get(4..).unwrap_or_default())
     };
     (of("012"), of("022"))
+}
+
+/// The time control of the line `222`; empty where there is none, or one that periods of whole minutes cannot say.
+pub(super) fn periods(text: &str) -> Vec<Period> {
+    let line = text.lines().find_map(|line| line.strip_prefix("222 "));
+    let periods = line.map(|line| line.trim().split(':').map(period).collect::<Option<Vec<_>>>());
+    periods.flatten().unwrap_or_default()
+}
+
+/// A period: `40/6000+30`, in moves and seconds.
+fn period(text: &str) -> Option<Period> {
+    let (moves, time) = match text.split_once('/') {
+        Some((moves, time)) => (Some(moves.parse().ok()?), time),
+        None => (None, text),
+    };
+    let (seconds, increment) = time.split_once('+').unwrap_or((time, "0"));
+    let seconds: u32 = seconds.parse().ok()?;
+    seconds.is_multiple_of(60).then_some(Period {
+        moves,
+        minutes: seconds / 60,
+        increment: increment.parse().ok()?,
+    })
 }
 
 /// The games of `round`, as far as they can be read.
@@ -62,38 +106,18 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
                 .filter_map(|(number, entry)| elsewhere(*number, entry, &entries)),
         );
     }
-    for (player, team) in teams(text) {
-        if let Some(entry) = entries.get_mut(&player) {
-            entry.player.team = Some(team);
-        }
+    let teams = Teams::read(text, round);
+    for (number, entry) in &mut entries {
+        entry.player.team = teams.of(*number).map(|team| team.name.clone());
     }
-    boards(&entries)
-}
-
-/// The starting numbers of players in teams, each with the name of the team: lines `013`, the name in columns 5-36, then the
-/// players.
-fn teams(text: &str) -> Vec<(u32, String)> {
-    let lines = text.lines().filter_map(|line| line.strip_prefix("013 "));
-    lines
-        .flat_map(|line| {
-            let name: String = line.chars().take(32).collect();
-            let players: String = line.chars().skip(32).collect();
-            let players: Vec<u32> = players
-                .split_whitespace()
-                .filter_map(|number| number.parse().ok())
-                .collect();
-            let name = filled(&name);
-            players
-                .into_iter()
-                .filter_map(move |player| Some((player, name.clone()?)))
-        })
-        .collect()
+    boards(&entries, &teams)
 }
 
 /// The mistake if the opponent of `entry` names another opponent, or does not exist.
 fn elsewhere(number: u32, entry: &Entry, entries: &BTreeMap<u32, Entry>) -> Option<Mistake> {
-    let (opponent, white) = entry.game.filter(|(opponent, _)| *opponent != 0)?;
+    let Game { opponent, white, .. } = entry.game.filter(|game| game.opponent != 0)?;
     let theirs = entries.get(&opponent).and_then(|entry| entry.game);
+    let theirs = theirs.map(|game| (game.opponent, game.white));
     let what = MistakeKind::OpponentElsewhere {
         player: entry.player.name.clone(),
         opponent,
@@ -108,18 +132,23 @@ fn entry(at: usize, line: &[char], round: u32) -> Option<(u32, Entry)> {
     };
     let start = |round: u32| ROUNDS.0 + 1 + ROUNDS.1 * (round as usize - 1);
     let number = field(5, 8)?.parse().ok()?;
-    let score = (1..round)
-        .filter_map(|round| field(start(round) + 7, start(round) + 7))
-        .map(|result| half_points(&result))
-        .sum();
-    let from = start(round.max(1));
-    let opponent = field(from, from + 3).and_then(|number| number.parse::<u32>().ok());
-    let colour = field(from + 5, from + 5);
-    let game = match colour.as_deref() {
-        Some("w") => opponent.map(|opponent| (opponent, true)),
-        Some("b") => opponent.map(|opponent| (opponent, false)),
+    let opponent = |round: u32| {
+        let number = field(start(round), start(round) + 3)?.parse::<u32>().ok()?;
+        (number != 0).then_some(number)
+    };
+    let code = |round: u32| field(start(round) + 7, start(round) + 7).and_then(|code| code.chars().next());
+    let before = (1..round).map(|round| (opponent(round), code(round).map_or(0, half_points)));
+    let round = round.max(1);
+    let white = match field(start(round) + 5, start(round) + 5).as_deref() {
+        Some("w") => Some(true),
+        Some("b") => Some(false),
         _ => None,
     };
+    let game = white.zip(opponent(round)).map(|(white, opponent)| Game {
+        opponent,
+        white,
+        result: code(round).unwrap_or(' '),
+    });
     let player = Player {
         name: field(15, 47)?,
         title: field(11, 13).map(|title| official(&title)),
@@ -131,7 +160,7 @@ fn entry(at: usize, line: &[char], round: u32) -> Option<(u32, Entry)> {
     let entry = Entry {
         line: at,
         player,
-        score,
+        before: before.collect(),
         game,
     };
     Some((number, entry))
@@ -155,169 +184,74 @@ fn official(title: &str) -> String {
 
 /// The half points for a result code: two for a win, played or not, and for a full-point or pairing-allocated bye; one
 /// for a draw and for a half-point bye; else none.
-fn half_points(result: &str) -> u32 {
-    match result {
-        "1" | "+" | "W" | "w" | "F" | "f" | "U" | "u" => 2,
-        "=" | "D" | "d" | "H" | "h" => 1,
+fn half_points(result: char) -> u32 {
+    match result.to_ascii_uppercase() {
+        '1' | '+' | 'W' | 'F' | 'U' => 2,
+        '=' | 'D' | 'H' => 1,
         _ => 0,
     }
 }
 
-fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
-    let mut games: Vec<_> = entries
-        .iter()
-        .filter_map(|(number, white)| {
-            let (opponent, true) = white.game? else {
-                return None;
-            };
-            let black = entries.get(&opponent)?;
-            // The player with the higher score ranks higher. With equal scores it is the one with the lower number.
-            let higher = if (white.score, opponent) >= (black.score, *number) {
-                (white.score, *number)
-            } else {
-                (black.score, opponent)
-            };
-            let order = (
-                std::cmp::Reverse(higher.0),
-                std::cmp::Reverse(white.score + black.score),
-                higher.1,
-            );
-            let pairing = Pairing {
+/// The result of a game by the codes of both players, as PGN writes it; none while there is none, and for a game that
+/// both lose, which PGN cannot say.
+fn result(white: char, black: char) -> Option<String> {
+    let written = match (white.to_ascii_uppercase(), black.to_ascii_uppercase()) {
+        ('1' | '+' | 'W', _) => "1-0",
+        (_, '1' | '+' | 'W') => "0-1",
+        ('=' | 'D', '=' | 'D') => "1/2-1/2",
+        _ => return None,
+    };
+    Some(written.to_owned())
+}
+
+fn boards(entries: &BTreeMap<u32, Entry>, teams: &Teams) -> Vec<Seated> {
+    let games = entries.iter().filter_map(|(number, entry)| {
+        let game = entry.game.filter(|game| game.white)?;
+        entries
+            .contains_key(&game.opponent)
+            .then_some((*number, game.opponent))
+    });
+    let mut games: Vec<(u32, u32)> = games.collect();
+    if !teams.order(&mut games, entries) {
+        games.sort_by_key(|game| by_score(*game, entries));
+    }
+    games.truncate(MAX_BOARDS);
+    let seated = |(board, (white, black)): (usize, (u32, u32))| {
+        let (white, black) = (entries.get(&white)?, entries.get(&black)?);
+        let code = |entry: &Entry| entry.game.map_or(' ', |game| game.result);
+        Some(Seated {
+            line: white.line,
+            black_line: black.line,
+            board,
+            pairing: Pairing {
                 white: white.player.clone(),
                 black: black.player.clone(),
-                result: None,
-            };
-            Some((order, white.line, black.line, pairing))
+                result: result(code(white), code(black)),
+            },
         })
-        .collect();
-    games.sort_by_key(|(order, ..)| *order);
-    games.truncate(MAX_BOARDS);
-    let seated = |(board, (_, line, black_line, pairing))| Seated {
-        line,
-        black_line,
-        board,
-        pairing,
     };
-    (1..).zip(games).map(seated).collect()
+    (1..).zip(games).filter_map(seated).collect()
+}
+
+/// The place of a pair among others.
+type Place = (Reverse<u32>, Reverse<u32>, u32);
+
+/// The place of a game among games of players.
+fn by_score((white, black): (u32, u32), entries: &BTreeMap<u32, Entry>) -> Place {
+    let score = |number: u32| entries.get(&number).map_or(0, Entry::score);
+    place((score(white), white), (score(black), black))
+}
+
+/// The place of two sides, each with its score and its number. The side with the higher score ranks higher. With equal
+/// scores it is the one with the lower number.
+fn place(one: (u32, u32), other: (u32, u32)) -> Place {
+    let higher = if (one.0, other.1) >= (other.0, one.1) {
+        one
+    } else {
+        other
+    };
+    (Reverse(higher.0), Reverse(one.0 + other.0), higher.1)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{MistakeKind, Pairings, PairingsError};
-
-    fn parse(text: &str, round: u32) -> Result<Pairings, PairingsError> {
-        Pairings::parse(text, round)
-    }
-
-    /// A player's line with games as (opponent, colour, result).
-    fn line(number: u32, name: &str, title: &str, elo: u32, games: &[(u32, char, char)]) -> String {
-        let mut line = format!(
-            "001 {number:4} m{title:>3} {name:33} {elo:4} GER 1234567{number:04} 1990/01/01  0.0 {number:4}  "
-        );
-        for (opponent, colour, result) in games {
-            line += &format!("{opponent:4} {colour} {result}  ");
-        }
-        line
-    }
-
-    #[test]
-    fn teams_have_their_players() {
-        let team = |name: &str, players: &str| format!("013 {name:32}{players}");
-        let text = [
-            line(1, "A", "", 2500, &[(2, 'w', ' ')]),
-            line(2, "B", "", 2400, &[(1, 'b', ' ')]),
-            team("Riga II", "   1    7"),
-            team("Tromsø", "   2"),
-        ];
-        let game = parse(&text.join("\n"), 1).unwrap().boards[0].clone().unwrap();
-        assert_eq!(game.white.team.as_deref(), Some("Riga II"));
-        assert_eq!(game.black.team.as_deref(), Some("Tromsø"));
-    }
-
-    fn file() -> String {
-        [
-            "012 Spring Open".to_owned(),
-            "022 Vienna".to_owned(),
-            line(1, "Löwe, Änne", "g", 2500, &[(3, 'w', '0'), (4, 'b', ' ')]),
-            line(2, "Berg, B", "", 2400, &[(4, 'b', '='), (3, 'w', ' ')]),
-            line(3, "Tal, C", "WIM", 2300, &[(1, 'b', '1'), (2, 'b', ' ')]),
-            line(4, "Dorn, D", "", 0, &[(2, 'w', '='), (1, 'w', ' ')]),
-            line(5, "Frei, F", "", 0, &[(0, '-', 'U'), (0, '-', 'H')]),
-        ]
-        .join("\n")
-    }
-
-    #[test]
-    fn a_round_in_the_order_of_the_boards() {
-        let pairings = parse(&file(), 2).unwrap();
-        assert_eq!(pairings.name.as_deref(), Some("Spring Open"));
-        assert_eq!(pairings.site.as_deref(), Some("Vienna"));
-        let names: Vec<_> = pairings
-            .boards
-            .iter()
-            .flatten()
-            .map(|p| (p.white.name.as_str(), p.black.name.as_str()))
-            .collect();
-        assert_eq!(
-            names,
-            [("Berg, B", "Tal, C"), ("Dorn, D", "Löwe, Änne")],
-            "the leader first"
-        );
-        let first = parse(&file(), 1).unwrap();
-        let white = &first.boards[0].as_ref().unwrap().white;
-        assert_eq!(white.name, "Löwe, Änne", "without scores the first number first");
-        assert_eq!(white.title.as_deref(), Some("GM"));
-        assert_eq!(white.elo.as_deref(), Some("2500"));
-        assert_eq!(white.fide_id.as_deref(), Some("12345670001"));
-        assert_eq!(white.federation.as_deref(), Some("GER"));
-        assert_eq!(first.boards.len(), 2, "a bye has no board");
-    }
-
-    #[test]
-    fn a_line_cut_short_is_told() {
-        let error = parse("001    x", 1).unwrap_err();
-        assert!(error.to_string().starts_with("line 1: no line of a player"));
-        assert!(parse("001    1", 1).is_err());
-    }
-
-    #[test]
-    fn every_mistake_of_a_file_is_named_with_its_line() {
-        let wrong = |first: &str, second: &str| {
-            let text = format!("012 Open\n{first}\n{second}\n");
-            let mut wrong = Pairings::check(&text, 1, Some(1)).wrong;
-            assert_eq!(wrong.len(), 1, "{wrong:?}");
-            let mistake = wrong.remove(0);
-            (mistake.line, mistake.what)
-        };
-        let white = |name: &str| line(1, name, "", 2100, &[(2, 'w', ' ')]);
-        let black = |number, name: &str, opponent| line(number, name, "", 0, &[(opponent, 'b', ' ')]);
-        let (line, what) = wrong(
-            &white("A"),
-            &black(2, "a", 1).replace("12345670002", "           "),
-        );
-        assert!(
-            line == Some(3) && matches!(what, MistakeKind::PlayerTwice { first: 2, .. }),
-            "{what:?}"
-        );
-        let (line, what) = wrong(&white("2100"), &black(2, "B", 0));
-        assert!(
-            line == Some(2) && matches!(what, MistakeKind::ColumnShifted { .. }),
-            "{what:?}"
-        );
-        let (line, what) = wrong(&white("A"), &black(1, "B", 1));
-        assert!(
-            line == Some(3) && matches!(what, MistakeKind::NumberTwice { first: 2, .. }),
-            "{what:?}"
-        );
-        let (line, what) = wrong(&white("A"), &black(2, "B", 0));
-        assert!(
-            line == Some(2) && matches!(what, MistakeKind::OpponentElsewhere { opponent: 2, .. }),
-            "{what:?}"
-        );
-        let (line, what) = wrong(&white("A").replace("2100", "21OO"), &black(2, "B", 1));
-        assert!(
-            line == Some(2) && matches!(what, MistakeKind::RatingNoNumber { .. }),
-            "{what:?}"
-        );
-    }
-}
+mod tests;
