@@ -22,7 +22,7 @@ mod teams;
 mod writer;
 
 pub use folder::{Folder, FolderError};
-pub use lichess::{Pushed, PushedGame, push};
+pub use lichess::{Pacer, Pushed, PushedGame, push};
 pub use note::began_ms;
 pub use record::{PublicRecord, ShownGame};
 pub use round::{Files, Published, Round};

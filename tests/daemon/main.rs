@@ -38,6 +38,7 @@ mod archive_queries;
 mod backup;
 mod broadcast_folder;
 mod broadcast_lichess;
+mod broadcast_pace;
 mod broadcast_rounds;
 mod broker_as_installed;
 mod cli_demo;
