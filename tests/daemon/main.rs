@@ -36,6 +36,7 @@ mod alerts;
 mod archive;
 mod archive_queries;
 mod backup;
+mod broadcast_clocks;
 mod broadcast_folder;
 mod broadcast_lichess;
 mod broadcast_pace;
