@@ -1,10 +1,11 @@
 //! Games for the public: the folder of PGN files that broadcasting tools know, with pairings and delay.
 //!
-//! The core is pure: events and a time in, contents of files out ([`Round`]). Around it, [`follow`] brings the events
-//! of a journal, `Writer` puts the files on the disk, `public` shows them in browsers, and [`push`] sends the games to
+//! The core is pure: events, readings of clocks and a time in, contents of files out ([`Round`]). Around it, [`follow`]
+//! brings the events of a journal, `Writer` puts the files on the disk, `public` shows them in browsers, and [`push`] sends the games to
 //! lichess. [`broadcast`] makes all of these work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
+pub mod clocks;
 pub mod folder;
 mod index;
 mod kept;
@@ -21,8 +22,9 @@ pub mod tail;
 mod teams;
 mod writer;
 
+pub use clocks::{LatestClocks, TimedClock};
 pub use folder::{Folder, FolderError};
-pub use lichess::{Pushed, PushedGame, push};
+pub use lichess::{Pacer, Pushed, PushedGame, push};
 pub use note::began_ms;
 pub use record::{PublicRecord, ShownGame};
 pub use round::{Files, Published, Round};

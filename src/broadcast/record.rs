@@ -6,9 +6,11 @@
 use jiff::Timestamp;
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
+use super::clocks::{Readings, TimedClock};
 use crate::{
     event::{Body, Event, GameResult, MoveMade, Source, notice},
     game::{Pgn, PgnMove, PgnStart},
+    terms::Side,
     tournament::Delay,
 };
 
@@ -17,12 +19,17 @@ const MAX_GAMES: usize = 3;
 /// The most acts of a board. An evening stays far below; moves and retractions without end go no further.
 const MAX_ACTS: usize = 4_000;
 
-/// The acts at one board.
+/// The acts at one board, and the readings of its clock between half-moves.
 #[derive(Clone, Debug, Default)]
 pub struct PublicRecord {
     acts: Vec<Act>,
     last_seq: u64,
+    readings: Readings,
 }
+
+/// What tells one public state of a board from others: the number of the last event, the number of public acts, and the
+/// time of the newest reading of the clock that is old enough.
+pub(super) type PublicState = (u64, usize, Option<i64>);
 
 #[derive(Clone, Debug)]
 struct Act {
@@ -53,6 +60,8 @@ enum What {
     Resumed,
     /// The daemon asks an arbiter, because the next result contradicts what is known.
     Questioned,
+    /// The pieces were set up anew without a result, so the clock is not that of the game any more.
+    Parked,
 }
 
 #[derive(Clone, Debug)]
@@ -118,6 +127,7 @@ impl PublicRecord {
             Body::GameEnded { result, .. } => What::Ended { result: *result },
             Body::GameResumed { .. } => What::Resumed,
             Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS => What::Questioned,
+            Body::Notice { code, .. } if code == notice::SET_UP_WITHOUT_RESULT => What::Parked,
             _ => return false,
         };
         // The events of a game that began before, or in another round, do not belong here.
@@ -139,6 +149,35 @@ impl PublicRecord {
         });
         self.forget_the_oldest();
         true
+    }
+
+    /// Takes a reading of the clock. Returns when it becomes public at the earliest, as Unix time in milliseconds; none
+    /// if it never does.
+    ///
+    /// Where half-moves are held back by their number, no reading is shown while the game goes on: it would tell how long
+    /// players think about half-moves that are not public.
+    pub fn take_clock(&mut self, clock: TimedClock, delay: Delay) -> Option<i64> {
+        if delay.moves > 0 {
+            return None;
+        }
+        let moves = || {
+            let acts = self.acts.iter().rev();
+            acts.filter_map(|act| match &act.what {
+                What::Moved { made, .. } => Some((act, made)),
+                _ => None,
+            })
+        };
+        let is_public = |act: &Act| act.known_ms.saturating_add(delay.ms) <= clock.at_ms;
+        let public = moves().find(|(act, _)| is_public(act)).map(|(act, _)| act.at_ms);
+        let moved = moves().find_map(|(act, made)| {
+            Some(TimedClock {
+                game: act.game,
+                clock: made.clock?,
+                at_ms: act.at_ms,
+            })
+        });
+        self.readings.forget_before(public.unwrap_or(i64::MIN));
+        Some(self.readings.take(clock, moved).saturating_add(delay.ms))
     }
 
     fn forget_the_oldest(&mut self) {
@@ -169,14 +208,27 @@ impl PublicRecord {
                 _ => {}
             }
         }
-        game.map(|game| game.shown(delay.moves))
+        let mut readings = self.readings.due(now_ms.saturating_sub(delay.ms));
+        let held_ms = self.held_since_ms(now_ms, delay);
+        game.map(|game| {
+            let clock = readings.find(|clock| clock.at_ms < held_ms && game.has(clock));
+            game.shown(delay.moves, clock)
+        })
+    }
+
+    /// Since when something is held back at `now_ms`, as Unix time in milliseconds. Clocks that were read since then
+    /// would betray it.
+    fn held_since_ms(&self, now_ms: i64, delay: Delay) -> i64 {
+        let held = self.by_time(delay).filter(|(public_ms, _)| *public_ms > now_ms);
+        held.map(|(_, act)| act.known_ms).min().unwrap_or(i64::MAX)
     }
 
     /// A number for what is public at `now_ms`, which no other state of the game has.
     #[must_use]
-    pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> (u64, usize) {
+    pub(super) fn picture(&self, now_ms: i64, delay: Delay) -> PublicState {
         let public = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
-        (self.last_seq, public.count())
+        let read = self.readings.due(now_ms.saturating_sub(delay.ms)).next();
+        (self.last_seq, public.count(), read.map(|clock| clock.at_ms))
     }
 
     /// The acts, each with the Unix time in milliseconds at which it becomes public.
@@ -193,11 +245,13 @@ impl PublicRecord {
         })
     }
 
-    /// When the next act becomes public, as Unix time in milliseconds; none when all are.
+    /// When the next act or reading becomes public, as Unix time in milliseconds; none when all are.
     #[must_use]
     pub fn next_change_ms(&self, now_ms: i64, delay: Delay) -> Option<i64> {
         let times = self.by_time(delay).map(|(public_ms, _)| public_ms);
-        times.filter(|at| *at > now_ms).min()
+        let read = self.readings.next_due_ms(now_ms.saturating_sub(delay.ms));
+        let read = read.map(|due_ms| due_ms.saturating_add(delay.ms));
+        times.filter(|at| *at > now_ms).chain(read).min()
     }
 }
 
@@ -214,6 +268,9 @@ struct Unfolding {
     questioned: bool,
     /// Half-moves that a correction took out. Those that come again keep their times.
     taken_out: Vec<(MoveMade, Option<i64>)>,
+    /// Since when the position stands, as Unix time in milliseconds.
+    since_ms: i64,
+    parked: bool,
 }
 
 impl Unfolding {
@@ -228,6 +285,8 @@ impl Unfolding {
             ended: false,
             questioned: false,
             taken_out: Vec::new(),
+            since_ms: act.at_ms,
+            parked: false,
         }
     }
 
@@ -236,6 +295,9 @@ impl Unfolding {
     }
 
     fn take(&mut self, what: &What, at_ms: i64) {
+        if let What::Moved { .. } | What::Retracted { .. } | What::Resumed = what {
+            (self.since_ms, self.parked) = (at_ms, false);
+        }
         match what {
             What::Started(_) => {}
             What::Moved { made, entered } => {
@@ -266,15 +328,37 @@ impl Unfolding {
             }
             // A result that was public before is not held back.
             What::Questioned => self.questioned = !self.ended,
+            What::Parked => self.parked = true,
         }
     }
 
-    fn shown(mut self, hidden_moves: u32) -> ShownGame {
+    /// True where the clock shows the times of the present position. After a press that belongs to no half-move yet it
+    /// does not. When a game is over, people set its clock for the next.
+    fn has(&self, clock: &TimedClock) -> bool {
+        let goes_on = !self.ended && !self.parked && clock.game == self.number;
+        goes_on
+            && clock.at_ms >= self.since_ms
+            && clock.clock.running.is_none_or(|side| side == self.to_move())
+    }
+
+    fn to_move(&self) -> Side {
+        let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
+        let turn = Side::from(setup.as_setup().turn);
+        if self.moves.len().is_multiple_of(2) {
+            turn
+        } else {
+            turn.opponent()
+        }
+    }
+
+    /// The game with its clocks: as they were read last, or else as they were at the last half-move.
+    fn shown(mut self, hidden_moves: u32, read: Option<&TimedClock>) -> ShownGame {
         if !self.ended {
             let hidden = 2 * hidden_moves as usize;
             self.moves.truncate(self.moves.len().saturating_sub(hidden));
         }
         let last = self.moves.last().and_then(|(made, _)| made.clock);
+        let last = read.map(|read| read.clock).or(last);
         let pgn = Pgn {
             tags: Vec::new(),
             moves: self.readable(),

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    clocks::TimedClock,
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::KeptFile,
-    record::{PublicRecord, ShownGame},
+    record::{PublicRecord, PublicState, ShownGame},
     teams::matches,
 };
 use crate::{
@@ -42,7 +43,7 @@ struct Table {
     id: String,
     record: PublicRecord,
     /// The game that was last shown, and the number of its state. With many boards most of them have not changed.
-    shown: Option<((u64, usize), Option<ShownGame>)>,
+    shown: Option<(PublicState, Option<ShownGame>)>,
 }
 
 impl Table {
@@ -113,6 +114,14 @@ impl Round {
             Some(table) => table.record.take(event, now_ms),
             None => false,
         }
+    }
+
+    /// Takes a reading of the clock of a board, `GATEWAY/BOARD`. Returns when it becomes public at the earliest, as Unix
+    /// time in milliseconds.
+    pub fn take_clock(&mut self, board: &str, clock: TimedClock) -> Option<i64> {
+        let delay = self.tournament.delay;
+        let table = self.tables.iter_mut().find(|known| known.id == board)?;
+        table.record.take_clock(clock, delay)
     }
 
     /// When the passing of time next changes the files, as Unix time in milliseconds.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    clocks::TimedClock,
     index::RoundCount,
     round::{Files, Published, Round},
 };
@@ -44,6 +45,14 @@ impl Rounds {
             .as_mut()
             .is_some_and(|round| round.take(event, now_ms));
         self.current.take(event, now_ms) || former
+    }
+
+    /// Takes a reading of the clock of a board. Returns when it becomes public at the earliest, as Unix time in
+    /// milliseconds.
+    pub(super) fn take_clock(&mut self, board: &str, clock: TimedClock) -> Option<i64> {
+        let rounds = [Some(&mut self.current), self.former.as_mut()];
+        let public = rounds.into_iter().flatten();
+        public.filter_map(|round| round.take_clock(board, clock)).min()
     }
 
     /// What is public at `now_ms`.

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    lichess::{Pushed, push},
+    lichess::{Pacer, Pushed, push},
     lock::Lock,
     public,
     writer::{Bundle, Writer},
@@ -27,13 +27,20 @@ pub async fn broadcast<F>(
 ) where
     F: Future<Output = ()>,
 {
+    let mut pacer: Option<Pacer> = None;
     while !stop.is_cancelled() {
         let now = settings.borrow_and_update().clone();
+        // The server counts on when a broadcast begins anew.
+        let lichess = now.as_ref().and_then(|now| now.lichess.as_ref());
+        pacer = lichess.map(|lichess| {
+            let same = pacer.take().filter(|pacer| pacer.is_for(lichess));
+            same.unwrap_or_else(|| Pacer::new(lichess))
+        });
         pushed.send_if_modified(|pushed| pushed.take().is_some());
         let end = stop.child_token();
         let mut work = pin!(async {
             if let Some(now) = &now {
-                once(now, gateway, &source, &pushed, &end).await;
+                once(now, gateway, &source, pacer.as_ref(), &pushed, &end).await;
             }
             end.cancelled().await;
         });
@@ -55,6 +62,7 @@ async fn once<F>(
     settings: &Broadcast,
     gateway: &str,
     source: &impl Fn(&Broadcast, mpsc::Sender<Bundle>, CancellationToken) -> F,
+    pacer: Option<&Pacer>,
     pushed: &watch::Sender<Option<Pushed>>,
     stop: &CancellationToken,
 ) where
@@ -67,14 +75,23 @@ async fn once<F>(
     let public_games = readers.current.clone();
     let (sender, events) = mpsc::channel(TOLD);
     let pushing = async {
-        if let Some(lichess) = &settings.lichess {
-            push(lichess.clone(), readers.current, pushed.clone(), stop.clone()).await;
+        if let (Some(lichess), Some(pacer)) = (&settings.lichess, pacer) {
+            let (lichess, pacer) = (lichess.clone(), pacer.clone());
+            push(lichess, pacer, readers.current, pushed.clone(), stop.clone()).await;
         }
     };
     let pushing_former = async {
-        if let Some((lichess, games)) = readers.former {
+        // Its token is that of the present round.
+        if let (Some((lichess, games)), Some(pacer)) = (readers.former, pacer) {
             // The page and `health` show the present round; the log has the rest.
-            push(lichess, games, watch::Sender::new(None), stop.clone()).await;
+            push(
+                lichess,
+                pacer.clone(),
+                games,
+                watch::Sender::new(None),
+                stop.clone(),
+            )
+            .await;
         }
     };
     let showing = async {

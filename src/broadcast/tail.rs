@@ -1,11 +1,14 @@
-//! Follows the events of a journal, from the first that it keeps to those that come.
+//! Follows the events of a journal, from the first that it keeps to those that come, and the clocks between them.
 
 use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::writer::Bundle;
+use super::{
+    clocks::{LatestClocks, TimedClock},
+    writer::Bundle,
+};
 use crate::{
     event::Event,
     journal::query::{Filter, each_event},
@@ -19,15 +22,20 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Tells the events of the journal at `path`, and those that are written to it: `news` wakes it up.
 ///
 /// It reads the journal beside the writer instead of listening to the boards. So no board ever waits for a broadcast,
-/// and after a restart the broadcast knows what was played before.
+/// and after a restart the broadcast knows what was played before. What the clocks show between half-moves is in no
+/// journal, which would be written every second for it: the boards leave it in `clocks`, and after a restart they show it
+/// again.
 pub async fn follow(
     path: PathBuf,
     mut news: watch::Receiver<u64>,
+    mut clocks: watch::Receiver<LatestClocks>,
     events: mpsc::Sender<Bundle>,
     stop: CancellationToken,
 ) {
     let mut after = 0;
     let mut failed = false;
+    let mut shown = LatestClocks::new();
+    clocks.mark_changed();
     loop {
         news.mark_unchanged();
         let from = path.clone();
@@ -50,17 +58,41 @@ pub async fn follow(
         failed = false;
         let more = read.len() >= BATCH;
         after = last;
-        let told = Bundle { events: read, more };
-        tokio::select! {
-            sent = events.send(told) => if sent.is_err() { return },
-            () = stop.cancelled() => return,
-        }
-        if !more {
+        let mut told = Bundle {
+            events: read,
+            more,
+            clocks: Vec::new(),
+        };
+        loop {
             tokio::select! {
-                changed = news.changed() => if changed.is_err() { return },
+                sent = events.send(told) => if sent.is_err() { return },
                 () = stop.cancelled() => return,
             }
+            if more {
+                break;
+            }
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return,
+                changed = news.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return,
+                },
+                Ok(()) = clocks.changed() => told = fresh(&clocks.borrow_and_update(), &mut shown),
+            }
         }
+    }
+}
+
+/// The clocks that have been read since they were last `shown`.
+fn fresh(clocks: &LatestClocks, shown: &mut LatestClocks) -> Bundle {
+    let is_fresh = |(board, clock): &(&String, &TimedClock)| shown.get(*board) != Some(*clock);
+    let fresh = clocks.iter().filter(is_fresh);
+    let fresh: Vec<_> = fresh.map(|(board, clock)| (board.clone(), *clock)).collect();
+    shown.extend(fresh.iter().cloned());
+    Bundle {
+        clocks: fresh,
+        ..Bundle::default()
     }
 }
 

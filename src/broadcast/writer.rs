@@ -10,6 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    clocks::TimedClock,
     folder::{Folder, FolderError},
     open::open,
     round::{Files, Published},
@@ -27,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How often the writer looks at the wall clock, which somebody may set while something waits to become public.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Events that are told together.
+/// Events and readings of clocks that are told together.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     /// The events, each with the Unix time in milliseconds that it has if it names none itself.
@@ -35,6 +36,9 @@ pub struct Bundle {
     /// True where other earlier events follow at once. The writer waits for these, because the public would see games
     /// go back.
     pub more: bool,
+    /// Readings of clocks, each with its board, `GATEWAY/BOARD`. None comes before the events that happened before it
+    /// were told for the first time.
+    pub clocks: Vec<(String, TimedClock)>,
 }
 
 /// The games as they were last written, for the push and for the public's view.
@@ -104,13 +108,15 @@ impl Writer {
                     for (event, at_ms) in &told.events {
                         changed |= self.rounds.take(event, *at_ms);
                     }
+                    let clocks = told.clocks.iter();
+                    let clocks = clocks.filter_map(|(board, clock)| self.rounds.take_clock(board, *clock));
+                    let public = clocks.min().map(|public_ms| after(public_ms, Timestamp::now().as_millisecond()));
                     if told.more {
                         due = None;
                         changed = true;
-                    } else if changed {
-                        changed = false;
-                        let soon = Instant::now() + TOGETHER;
-                        due = Some(due.map_or(soon, |due| due.min(soon)));
+                    } else {
+                        let soon = std::mem::take(&mut changed).then(|| Instant::now() + TOGETHER);
+                        due = [due, soon, public].into_iter().flatten().min();
                     }
                 }
                 () = wait => due = self.write().await,
@@ -147,8 +153,7 @@ impl Writer {
             self.failed = false;
         }
         let next_ms = self.rounds.next_change_ms(now_ms)?;
-        let wait = Duration::from_millis(u64::try_from(next_ms - now_ms).unwrap_or(0));
-        Some(Instant::now() + wait.min(LONGEST_WAIT))
+        Some(after(next_ms, now_ms))
     }
 
     /// Writes the files in another thread, because the disk may be slow and other tasks of this thread must go on.
@@ -171,6 +176,12 @@ impl Writer {
             }
         }
     }
+}
+
+/// When to look at what becomes public at a Unix time in milliseconds, if it is `now_ms` now.
+fn after(public_ms: i64, now_ms: i64) -> Instant {
+    let wait = Duration::from_millis(u64::try_from(public_ms - now_ms).unwrap_or(0));
+    Instant::now() + wait.min(LONGEST_WAIT)
 }
 
 fn tell(to: &watch::Sender<Vec<Published>>, games: Vec<Published>) {

@@ -1,15 +1,18 @@
-//! Collects the events of chosen boards in their order, for a broadcast of several gateways.
+//! Collects the events of chosen boards in their order, and what their clocks show, for a broadcast of several gateways.
 
 use std::collections::HashMap;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{key::BoardKey, listener::Shared};
-use crate::broadcast::Bundle;
+use super::{board::Board, key::BoardKey, listener::Shared};
+use crate::{
+    broadcast::{Bundle, TimedClock},
+    event::GameResult,
+};
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: it waits for events that
-/// were missed.
+/// were missed. It tells their clocks between the events as well.
 pub(crate) async fn collect(
     shared: Shared,
     tables: Vec<BoardKey>,
@@ -18,6 +21,7 @@ pub(crate) async fn collect(
 ) {
     let mut changes = shared.changes();
     let mut sent: HashMap<BoardKey, u64> = HashMap::new();
+    let mut read: HashMap<BoardKey, u64> = HashMap::new();
     // The receiver hears at once that there are no events yet.
     let mut is_first = true;
     loop {
@@ -35,9 +39,17 @@ pub(crate) async fn collect(
                     *last = *seq;
                     news.events.push((event.clone(), now_ms));
                 }
+                // What the broker has kept of a gateway that is away is of another time.
+                let is_fresh = read.get(key) != Some(&board.clock_at_ms) && hall.is_online(&key.gateway);
+                let clock = is_fresh.then(|| clock(board, now_ms, shared.now_ms())).flatten();
+                if let Some(clock) = clock {
+                    read.insert(key.clone(), board.clock_at_ms);
+                    news.clocks
+                        .push((format!("{}/{}", key.gateway, key.board), clock));
+                }
             }
         }
-        if is_first || !news.events.is_empty() {
+        if is_first || !news.events.is_empty() || !news.clocks.is_empty() {
             is_first = false;
             tokio::select! {
                 sent = events.send(news) => if sent.is_err() { return },
@@ -49,4 +61,16 @@ pub(crate) async fn collect(
             () = stop.cancelled() => return,
         }
     }
+}
+
+/// What the clock of a board shows, if a game goes on there. `now_ms` is Unix time in milliseconds, `hall_ms` the same
+/// moment by the hall's own clock.
+fn clock(board: &Board, now_ms: i64, hall_ms: u64) -> Option<TimedClock> {
+    let goes_on = board.online == Some(true) && board.game.result == Some(GameResult::Open);
+    let age_ms = i64::try_from(hall_ms.saturating_sub(board.clock_at_ms)).ok()?;
+    Some(TimedClock {
+        game: board.game.game.filter(|_| goes_on)?,
+        clock: board.clock?,
+        at_ms: now_ms.checked_sub(age_ms)?,
+    })
 }

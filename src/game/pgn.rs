@@ -40,8 +40,8 @@ pub struct Pgn {
     pub result: String,
     /// How the game ended, if the result does not tell.
     pub termination: Option<&'static str>,
-    /// Milliseconds on the clocks after the last half-move, White's and Black's, if they are to be written. Readers take
-    /// them where a half-move has no time of its own.
+    /// Milliseconds on the clocks, White's and Black's, at the last half-move or later, if they are to be written. Readers
+    /// take them for what the clocks show now.
     pub clocks: Option<[u64; 2]>,
 }
 

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     clock::{Timebase, has_stepped},
+    clocks::NewestClocks,
     commands::BoardCommand,
     hardware::HardwareViews,
     heartbeat::Pulse,
@@ -81,6 +82,8 @@ pub(super) struct BoardContext {
     pub(super) tables: watch::Receiver<Tables>,
     /// The standing of each board.
     pub(super) standings: Standings,
+    /// What each clock shows, for the broadcast.
+    pub(super) clocks: NewestClocks,
 }
 
 /// One board's part of the configuration.

@@ -1,11 +1,12 @@
-//! Runs the broadcast of the daemon's own boards. It reads the journal beside all other work, so its troubles delay
-//! nobody.
+//! Runs the broadcast of the daemon's own boards. It reads the journal and the newest clocks beside all other work, so its
+//! troubles delay nobody.
 
 use std::time::Duration;
 
 use tokio::{sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::clocks::NewestClocks;
 use crate::{
     broadcast::{self, Pushed, broadcast},
     config::{Broadcast, Config},
@@ -24,15 +25,21 @@ pub(super) struct Caster {
 
 impl Caster {
     /// Starts a broadcast as `config` says, until `stop`.
-    pub(super) fn start(config: &Config, journal: &Journal, stop: CancellationToken) -> Self {
+    pub(super) fn start(
+        config: &Config,
+        journal: &Journal,
+        clocks: &NewestClocks,
+        stop: CancellationToken,
+    ) -> Self {
         let (settings, receiver) = watch::channel(config.broadcast.clone());
         let (sender, pushed) = watch::channel(None);
-        let (path, news) = (config.journal.path.clone(), journal.news());
+        let (path, news, clocks) = (config.journal.path.clone(), journal.news(), clocks.listen());
         let gateway = config.gateway.to_string();
         let mut work = JoinSet::new();
         work.spawn(async move {
-            let source =
-                |_: &Broadcast, events, stop| broadcast::follow(path.clone(), news.clone(), events, stop);
+            let source = |_: &Broadcast, events, stop| {
+                broadcast::follow(path.clone(), news.clone(), clocks.clone(), events, stop)
+            };
             broadcast(receiver, &gateway, source, sender, stop).await;
         });
         Self {

@@ -26,6 +26,7 @@ use super::{
     board::{BoardContext, BoardError, BoardPlan, BoardTask, Tables},
     caster::Caster,
     clock::Timebase,
+    clocks::NewestClocks,
     commands::BoardCommand,
     desk::Desk,
     discovery,
@@ -166,7 +167,8 @@ impl Daemon {
         let (redials, redial) = mpsc::channel(1);
         let publisher = publisher.redialled(redial);
         // The caster stops after the boards, so that it writes their last events too.
-        let caster = Caster::start(&config, &journal, stop_publisher.clone());
+        let clocks = NewestClocks::default();
+        let caster = Caster::start(&config, &journal, &clocks, stop_publisher.clone());
         let alerts = Alerts::start(&config, &journal);
         let mut publishers = JoinSet::new();
         publishers.spawn(publisher.run(stop_publisher.clone()));
@@ -194,6 +196,7 @@ impl Daemon {
                 mates: Turn::default(),
                 tables: seats,
                 standings: Standings::default(),
+                clocks,
             },
             boards: JoinSet::new(),
             running: HashMap::new(),

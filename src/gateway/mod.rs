@@ -9,6 +9,7 @@ mod announce;
 mod board;
 mod caster;
 mod clock;
+mod clocks;
 mod commands;
 mod daemon;
 mod desk;

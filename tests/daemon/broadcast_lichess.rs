@@ -5,7 +5,7 @@
 use std::{fs, sync::mpsc, time::Duration};
 
 use dgt2mqtt::{
-    broadcast::{Published, Pushed, push},
+    broadcast::{Pacer, Published, Pushed, push},
     config::{Lichess, Secret},
 };
 use tokio::{sync::watch, time::timeout};
@@ -53,7 +53,8 @@ impl Pushing {
         let (games, receiver) = watch::channel(games);
         let (sender, told) = watch::channel(None);
         let stop = CancellationToken::new();
-        let work = tokio::spawn(push(settings, receiver, sender, stop.clone()));
+        let pacer = Pacer::new(&settings);
+        let work = tokio::spawn(push(settings, pacer, receiver, sender, stop.clone()));
         Self {
             games,
             told,

@@ -2,12 +2,13 @@
 #![allow(dead_code)] // shared by several test programs.
 
 use std::{
+    collections::HashMap,
     io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
     path::Path,
-    sync::{Arc, mpsc},
+    sync::{Arc, Mutex, mpsc},
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use tokio_rustls::rustls::{
@@ -63,6 +64,62 @@ pub fn server(answers: Vec<&'static str>, tls: Option<Arc<ServerConfig>>) -> (u1
         }
     });
     (port, got)
+}
+
+/// What came to a server that counts.
+#[derive(Default)]
+pub struct Counted {
+    /// The pushes that it took: the first line of each, and its games.
+    pub taken: Vec<(String, String)>,
+    /// How many it refused, because the one before it with the same token was less than a second ago.
+    pub refused: usize,
+}
+
+impl Counted {
+    /// The games that were taken for a round, in the order of the pushes.
+    pub fn of<'a>(&'a self, round: &str) -> impl DoubleEndedIterator<Item = &'a str> {
+        let path = format!("/round/{}/push ", round.to_lowercase());
+        let taken = self.taken.iter().filter(move |(line, _)| line.contains(&path));
+        taken.map(|(_, games)| games.as_str())
+    }
+}
+
+/// A server that takes one push a second of each token.
+pub fn counting_server() -> (u16, Arc<Mutex<Counted>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let counted = Arc::new(Mutex::new(Counted::default()));
+    let counts = counted.clone();
+    thread::spawn(move || {
+        let mut last: HashMap<String, Instant> = HashMap::new();
+        for stream in listener.incoming() {
+            let stream: Box<dyn Stream> = Box::new(stream.unwrap());
+            let mut stream = BufReader::new(stream);
+            let Some((head, games)) = read(&mut stream) else {
+                continue;
+            };
+            let is_token = |line: &&String| line.starts_with("authorization: ");
+            let token = head.iter().find(is_token).unwrap().clone();
+            let before = last.insert(token, Instant::now());
+            let mut counts = counts.lock().unwrap();
+            let (status, answer) = match before {
+                Some(before) if before.elapsed() < Duration::from_secs(1) => {
+                    counts.refused += 1;
+                    ("429 Too Many Requests", String::new())
+                }
+                _ => {
+                    let count = games.matches("[White ").count();
+                    counts.taken.push((head[0].clone(), games));
+                    let each = vec![r#"{"tags":{},"moves":1}"#; count];
+                    ("200 OK", format!(r#"{{"games":[{}]}}"#, each.join(",")))
+                }
+            };
+            let length = answer.len();
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{answer}");
+            let _ = stream.get_mut().write_all(answer.as_bytes());
+        }
+    });
+    (port, counted)
 }
 
 fn read(stream: &mut BufReader<Box<dyn Stream>>) -> Option<(Vec<String>, String)> {

@@ -6,6 +6,7 @@ use http_body_util::Full;
 use hyper::{Method, Request, StatusCode, body::Bytes, header};
 use serde::{Deserialize, de::DeserializeOwned};
 
+use super::pacer::Pacer;
 use crate::{
     config::Lichess,
     outgoing::{AGENT, CallError, Server, peace},
@@ -111,12 +112,17 @@ fn form_encoded(text: &str) -> String {
 pub(super) struct Caller {
     settings: Lichess,
     server: Server,
+    pacer: Pacer,
 }
 
 impl Caller {
-    pub(super) fn new(settings: Lichess) -> Self {
+    pub(super) fn new(settings: Lichess, pacer: Pacer) -> Self {
         let server = Server::new(settings.server.clone(), settings.ca_file.clone());
-        Self { settings, server }
+        Self {
+            settings,
+            server,
+            pacer,
+        }
     }
 
     /// Sends the games of `round`.
@@ -146,7 +152,7 @@ impl Caller {
         Ok(answer.round)
     }
 
-    /// Calls the server, and reads its answer.
+    /// Calls the server when it is our turn, and reads its answer.
     async fn ask<T: DeserializeOwned>(
         &mut self,
         method: Method,
@@ -154,7 +160,15 @@ impl Caller {
         body: Option<(&'static str, String)>,
     ) -> Result<T, PushError> {
         let request = self.request(method, path, body)?;
-        let (status, headers, body) = self.server.call(request).await?;
+        let mut turn = self.pacer.turn().await;
+        let answered = self.server.call(request).await;
+        let refusal = answered
+            .as_ref()
+            .ok()
+            .filter(|(status, ..)| *status != StatusCode::OK);
+        turn.answered(refusal.and_then(|(status, headers, _)| peace(*status, headers)));
+        drop(turn);
+        let (status, headers, body) = answered?;
         if status != StatusCode::OK {
             return Err(PushError::Refused {
                 server: self.settings.server.clone(),
@@ -222,13 +236,15 @@ mod tests {
 
     #[test]
     fn what_a_server_repeats_of_the_token_is_not_told() {
-        let caller = Caller::new(Lichess {
+        let settings = Lichess {
             round: "a1B2c3D4".into(),
             broadcast: None,
             token: Secret::new("lip_secret"),
             server: "https://lichess.org".into(),
             ca_file: None,
-        });
+        };
+        let pacer = Pacer::new(&settings);
+        let caller = Caller::new(settings, pacer);
         assert_eq!(
             caller.said(b"{\"error\":\"No such token: lip_secret\"}"),
             "No such token: ..."

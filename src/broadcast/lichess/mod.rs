@@ -4,6 +4,7 @@
 //! server cannot be reached, the newest state goes as soon as it can.
 
 mod call;
+mod pacer;
 mod rounds;
 mod told;
 
@@ -17,7 +18,10 @@ use tokio::{sync::watch, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use self::call::{Caller, PushAnswer, PushError};
-pub use self::told::{Pushed, PushedGame};
+pub use self::{
+    pacer::Pacer,
+    told::{Pushed, PushedGame},
+};
 use super::round::Published;
 use crate::{
     config::{
@@ -27,8 +31,6 @@ use crate::{
     game::pgn::tag,
 };
 
-/// The time between two pushes: moves within it go together, and the server is spared.
-const INTERVAL: Duration = Duration::from_secs(1);
 /// First and longest wait after a failure that may pass.
 const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(60));
 /// The complaint while no game can be sent.
@@ -37,17 +39,20 @@ const NAMELESS: &str = "no game has the names of both players, by which lichess 
 /// The objection to a game of which one player is known. lichess answers as if it took such a game, and shows nothing of it.
 const HALF_NAMED: &str = "lichess shows no game without the names of both players, of two letters at least";
 
-/// Pushes `games` at every change until `stop`, and tells `told` what the server answered.
+/// Pushes `games` at every change until `stop`, when `pacer` lets it, and tells `told` what the server answered.
 pub async fn push(
     settings: Lichess,
+    pacer: Pacer,
     mut games: watch::Receiver<Vec<Published>>,
     told: watch::Sender<Option<Pushed>>,
     stop: CancellationToken,
 ) {
-    let mut pusher = Pusher::new(settings, told);
+    let mut pusher = Pusher::new(settings, pacer.clone(), told);
     let work = async {
         games.mark_changed();
         while games.changed().await.is_ok() {
+            // What changes meanwhile goes along.
+            pacer.rested().await;
             let now = games.borrow_and_update().clone();
             if let Err(wait) = pusher.send(&now).await {
                 sleep(wait).await;
@@ -75,10 +80,12 @@ struct Pusher {
     /// The complaints that the log already has.
     complained: BTreeSet<String>,
     failures: u32,
+    /// The round with which the next sending begins: those before it were sent when the server had enough.
+    first: usize,
 }
 
 impl Pusher {
-    fn new(settings: Lichess, told: watch::Sender<Option<Pushed>>) -> Self {
+    fn new(settings: Lichess, pacer: Pacer, told: watch::Sender<Option<Pushed>>) -> Self {
         let round = settings.round.clone();
         // Who made the settings has checked them.
         let (rounds, broadcast) = match lichess_target(&round) {
@@ -91,13 +98,14 @@ impl Pusher {
             ..Pushed::default()
         }));
         Self {
-            caller: Caller::new(settings),
+            caller: Caller::new(settings, pacer),
             rounds,
             broadcast,
             told,
             places: BTreeMap::new(),
             complained: BTreeSet::new(),
             failures: 0,
+            first: 0,
         }
     }
 
@@ -122,7 +130,9 @@ impl Pusher {
                 return Err(self.failed(&[(None, error)]));
             }
         }
-        for round in self.rounds.clone() {
+        let mut rounds: Vec<_> = self.rounds.iter().cloned().enumerate().collect();
+        rounds.rotate_left(std::mem::take(&mut self.first));
+        for (place, round) in rounds {
             let own: Vec<_> = known
                 .iter()
                 .filter(|(number, _)| round.games.contains(number))
@@ -137,9 +147,17 @@ impl Pusher {
                     Some(error) => failed.push((Some(round), error)),
                     None => taken.extend(answered(&own, answer)),
                 },
-                Err(error) => failed.push((Some(round), error)),
+                Err(error) => {
+                    // It has enough of the token, not of the round. The others go when it may be asked again, with what
+                    // is new by then.
+                    let has_enough = error.peace().is_some();
+                    failed.push((Some(round), error));
+                    if has_enough {
+                        self.first = place;
+                        break;
+                    }
+                }
             }
-            sleep(INTERVAL).await;
         }
         let is_left = |number: usize| !self.rounds.iter().any(|round| round.games.contains(&number));
         let left = known.iter().filter(|(number, _)| is_left(*number));

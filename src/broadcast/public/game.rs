@@ -68,7 +68,7 @@ pub(super) struct Short {
     uci: Option<String>,
     /// The placement of the pieces, as in a FEN.
     placement: String,
-    /// Seconds that White and Black had left after the last move of each.
+    /// Seconds that White and Black had left when their clocks were last read, or after the last move of each.
     clocks: [Option<u32>; 2],
 }
 
@@ -142,6 +142,10 @@ impl PublicGame {
                 .filter(move |(i, _)| (begins == white) == i.is_multiple_of(2));
             own.filter_map(|(_, made)| made.clock).next_back()
         };
+        let read = |white| {
+            let name = if white { "WhiteClock" } else { "BlackClock" };
+            seconds(&tag(pgn, name)?)
+        };
         let last = moves.last();
         let start = placement(&start);
         Self {
@@ -154,7 +158,7 @@ impl PublicGame {
                 last: last.map(|made| format!("{} {}", made.number, made.san)),
                 uci: last.map(|made| made.uci.clone()),
                 placement: last.map_or_else(|| start.clone(), |made| made.placement.clone()),
-                clocks: [of(true), of(false)],
+                clocks: [true, false].map(|white| read(white).or_else(|| of(white))),
             },
             start,
             moves,
@@ -206,7 +210,12 @@ fn clock(comment: &str) -> Option<u32> {
     let text = comment
         .strip_prefix("[%clk ")
         .or_else(|| comment.strip_prefix("[%clk\n"))?;
-    let parts = text.strip_suffix(']')?.split(':').map(str::parse::<u32>);
+    seconds(text.strip_suffix(']')?)
+}
+
+/// The seconds of a time such as `1:23:45`.
+fn seconds(text: &str) -> Option<u32> {
+    let parts = text.split(':').map(str::parse::<u32>);
     let [h, m, s] = parts.collect::<Result<Vec<_>, _>>().ok()?[..] else {
         return None;
     };
@@ -257,6 +266,10 @@ mod tests {
             result: "*".into(),
             ..Pgn::default()
         };
+        let mut later = pgn.clone();
+        later.clocks = Some([4_000_000, 5_340_000]);
+        let later = PublicGame::read(1, &later.text());
+        assert_eq!(later.short.clocks, [Some(4_000), Some(5_340)], "as last read");
         let published = Published {
             board: None,
             pgn: pgn.text(),

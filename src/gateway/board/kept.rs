@@ -122,10 +122,18 @@ impl BoardTask {
                 states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
             }
         }
-        if changed.clock
-            && let Ok(payload) = serde_json::to_vec(&self.watcher.clock())
-        {
-            states.set(StateKey::clock(topics, id, self.shared.clock_interval), payload);
+        if changed.clock {
+            let view = self.watcher.clock();
+            if let Some(clock) = view.clock {
+                let board = format!("{}/{id}", self.plan.settings.gateway);
+                let (standing, now) = (self.shared.standings.of(id), self.now());
+                self.shared
+                    .clocks
+                    .tells(board, clock, standing, now, self.epoch_ms);
+            }
+            if let Ok(payload) = serde_json::to_vec(&view) {
+                states.set(StateKey::clock(topics, id, self.shared.clock_interval), payload);
+            }
         }
     }
 }

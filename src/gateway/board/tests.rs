@@ -49,6 +49,7 @@ fn shared(journal: Journal) -> BoardContext {
         mates: Turn::default(),
         tables: watch::channel(Default::default()).1,
         standings: Standings::default(),
+        clocks: NewestClocks::default(),
     }
 }
 

@@ -322,6 +322,9 @@ impl Daemon {
         self.failures.remove(id);
         self.heartbeat.forget(&task_name(id));
         self.shared.standings.forget(id);
+        self.shared
+            .clocks
+            .forget(&format!("{}/{id}", self.config.gateway));
         self.publisher_handle().states.clear(&self.shared.topics, id);
         tracing::info!(board = id.as_str(), "board {id}: it is not configured any more");
     }

@@ -92,9 +92,9 @@ impl Hall {
             Fault::BrokerKilled | Fault::BrokerStopped => {
                 let down = &mut self.brokers.central[broker];
                 if fault == Fault::BrokerKilled {
-                    down.kill()
+                    down.kill();
                 } else {
-                    down.stop()
+                    down.stop();
                 }
                 tokio::time::sleep(away).await;
                 self.brokers.central[broker].resume();
