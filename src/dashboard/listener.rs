@@ -14,6 +14,7 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    board::Board,
     hall::{Hall, NotGone, Paired},
     key::BoardKey,
 };
@@ -29,8 +30,8 @@ use crate::{
 const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
 /// How long the page waits for the answer to a command.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// How many questions for missed events may be under way.
-const QUESTIONS: usize = 4;
+/// How many questions for missed events may be under way to one gateway, and to all of them.
+const QUESTIONS: (usize, usize) = (4, 16);
 /// How long until the page asks again a gateway that did not answer for a board.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
 /// After this many questions without an answer the page shows a board without the missed events.
@@ -271,6 +272,7 @@ impl<D: Dial> Listener<D> {
     /// Works for one connection; tells whether the connection came about, and why it ended.
     async fn session(&mut self, mut link: D::Link, address: &str) -> (bool, String) {
         let mut connected = false;
+        let mut has_newcomer = false;
         let mut tick = tokio::time::interval(TICK);
         loop {
             tokio::select! {
@@ -285,11 +287,7 @@ impl<D: Dial> Listener<D> {
                         self.shared.change(|hall, _| hall.broker(&broker, true));
                     }
                     LinkEvent::Arrived(arrived) => {
-                        let is_newcomer = self.arrived(&arrived);
-                        // The page left out its retained states while it took it for another gateway.
-                        if is_newcomer && link.listen(&self.filters()).is_err() {
-                            return (true, "the connection takes nothing".to_owned());
-                        }
+                        has_newcomer |= self.arrived(&arrived);
                     }
                     LinkEvent::SubscriptionRefused(reason) => {
                         tracing::error!("the broker {address} refuses a subscription: {reason}");
@@ -302,12 +300,13 @@ impl<D: Dial> Listener<D> {
                 Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
                 _ = tick.tick() => {
                     self.give_up();
-                    let mut has_moved = false;
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
-                        self.shared.change(|hall, now| has_moved = hall.has_moved_to(&self.broker, now));
+                        self.shared.change(|hall, now| has_newcomer |= hall.has_moved_to(&self.broker, now));
                     }
-                    if has_moved && link.listen(&self.filters()).is_err() {
+                    // The page left out the retained states of a newcomer while it took it for another gateway. All
+                    // gateways of a broker may come over at once, and each time the broker tells all it has.
+                    if std::mem::take(&mut has_newcomer) && link.listen(&self.filters()).is_err() {
                         return (true, "the connection takes nothing".to_owned());
                     }
                 }
@@ -453,15 +452,33 @@ impl<D: Dial> Listener<D> {
     }
 
     fn ask_for_what_was_missed(&mut self, link: &mut D::Link) {
-        let is_question = |waiting: &&(Instant, Waiting)| matches!(waiting.1, Waiting::History { .. });
-        let under_way = self.waiting.values().filter(is_question).count();
+        let mut under_way: HashMap<String, usize> = HashMap::new();
+        for (_, waiting) in self.waiting.values() {
+            if let Waiting::History { key, .. } = waiting {
+                *under_way.entry(key.gateway.clone()).or_default() += 1;
+            }
+        }
+        let room = QUESTIONS.1.saturating_sub(under_way.values().sum());
+        if room == 0 {
+            return;
+        }
         let wanted: Vec<(BoardKey, u64, u64)> = {
             let hall = self.shared.hall();
-            hall.wanted()
+            let wanted = hall.wanted();
+            let mut wanted: Vec<_> = wanted
                 .filter(|(key, _, _)| hall.broker_of(&key.gateway) == Some(&self.broker))
                 .filter(|(key, _, _)| !self.asked.contains_key(key))
+                .collect();
+            // An arbiter waits for what an open irregularity is.
+            wanted.sort_by_key(|(key, _, _)| !hall.board(key).is_some_and(Board::has_untold_case));
+            let has_room = |(key, _, _): &(&BoardKey, u64, u64)| {
+                let of_gateway = under_way.entry(key.gateway.clone()).or_default();
+                *of_gateway += 1;
+                *of_gateway <= QUESTIONS.0
+            };
+            let asked = wanted.into_iter().filter(has_room).take(room);
+            asked
                 .map(|(key, after, before)| (key.clone(), after, before))
-                .take(QUESTIONS.saturating_sub(under_way))
                 .collect()
         };
         for (key, after, before) in wanted {

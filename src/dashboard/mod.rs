@@ -8,6 +8,7 @@ mod access;
 mod assets;
 mod board;
 mod cases;
+mod clock;
 mod collect;
 mod earlier;
 mod games;

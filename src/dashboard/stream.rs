@@ -5,8 +5,11 @@ use std::{convert::Infallible, time::Duration};
 use axum::response::sse::{Event, Sse};
 use futures_util::{Stream, stream};
 use serde::Serialize;
-use serde_json::{Value, json};
-use tokio::{sync::watch, time::timeout};
+use serde_json::Value;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until, timeout_at},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::listener::Shared;
@@ -53,26 +56,48 @@ pub(super) fn changes(
 impl Told {
     async fn next(&mut self) -> Event {
         let Some(revision) = self.revision else {
+            return self.whole();
+        };
+        let alive = Instant::now() + ALIVE;
+        let mut since = revision;
+        loop {
+            match timeout_at(alive, self.changes.changed()).await {
+                Ok(Ok(())) => sleep(TOGETHER).await,
+                // No change can come any more.
+                Ok(Err(_)) => sleep_until(alive).await,
+                Err(_) => return message("alive", &Value::Null),
+            }
+            if let Some(event) = self.news(since) {
+                return event;
+            }
+            since = self.revision.unwrap_or(since);
+        }
+    }
+
+    /// The hall as it is now.
+    fn whole(&mut self) -> Event {
+        let view = {
             let now = self.shared.now_ms();
             let hall = self.shared.hall();
             self.revision = Some(hall.revision());
-            return message("hall", &hall.view(now));
+            hall.view(now)
         };
-        match timeout(ALIVE, self.changes.changed()).await {
-            Ok(Ok(())) => tokio::time::sleep(TOGETHER).await,
-            // The wait ended without a change, or no change can come any more.
-            Ok(Err(_)) => tokio::time::sleep(ALIVE).await,
-            Err(_) => return message("alive", &Value::Null),
-        }
-        let now = self.shared.now_ms();
-        let hall = self.shared.hall();
-        self.revision = Some(hall.revision());
-        if hall.gone.revision > revision {
-            return message("hall", &hall.view(now));
-        }
-        let boards = hall.changed_boards(revision, now);
-        let links = hall.changed_links(revision);
-        message("change", &json!({ "boards": boards, "links": links }))
+        message("hall", &view)
+    }
+
+    /// What has changed since a revision, if a page shows it.
+    fn news(&mut self, revision: u64) -> Option<Event> {
+        let change = {
+            let now = self.shared.now_ms();
+            let hall = self.shared.hall();
+            if hall.gone.revision > revision {
+                drop(hall);
+                return Some(self.whole());
+            }
+            self.revision = Some(hall.revision());
+            hall.change(revision, now)
+        };
+        Some(message("change", &change?))
     }
 }
 
