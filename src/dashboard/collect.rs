@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{key::BoardKey, listener::Shared};
+use super::{key::BoardKey, shared::Shared};
 use crate::broadcast::Bundle;
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: it waits for events that

@@ -24,12 +24,12 @@ use gone::Gone;
 pub(crate) use gone::NotGone;
 
 /// How many gateways are taken in.
-const MAX_GATEWAYS: usize = 2_000;
+pub(super) const MAX_GATEWAYS: usize = 2_000;
 /// How many bytes of memory a byte of a state's JSON takes at worst.
 const OF_JSON: usize = 8;
 
 /// The last levels of a board's state topics.
-const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
+pub(super) const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
 
 /// The players, by board.
 pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
@@ -269,6 +269,11 @@ impl Hall {
     #[must_use]
     pub(crate) fn is_online(&self, gateway: &str) -> bool {
         self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
+    }
+
+    /// How many boards a gateway lists, if it does.
+    pub(super) fn boards_of(&self, gateway: &str) -> Option<usize> {
+        Some(self.gateways.get(gateway)?.boards.as_ref()?.len())
     }
 
     /// The boards that their gateways list.

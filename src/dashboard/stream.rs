@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::listener::Shared;
+use super::shared::Shared;
 
 /// Changes within this time go out together: a full hall has several in it, and no eye sees the difference.
 const TOGETHER: Duration = Duration::from_millis(25);

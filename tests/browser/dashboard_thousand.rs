@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    broker::{Mosquitto, free_port},
+    broker::{Mosquitto, PATIENCE, free_port},
     browser::{Browser, checker},
-    page::Server,
+    hall::until,
+    page::{Server, http},
     thousand::{BOARDS, Hall, key},
 };
 
@@ -431,6 +432,50 @@ fn a_board_is_found_by_number_player_gateway_and_state() {
     );
     browser.open(&server.url("#/"));
     assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// mosquitto keeps a thousand messages for a client as it is installed, and drops what is more; the hall has six thousand.
+#[test]
+fn a_server_that_starts_late_hears_of_all_boards() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start_as_installed(folder.path());
+    let mut hall = Hall::tell(broker.port, 0);
+    hall.half_move(BOARDS);
+    let start = |port| Server::start(broker.port, port, &[]);
+    // What was published last is retained by now.
+    let watcher = start(free_port());
+    let board = |server: &Server, number| {
+        let (_, body) = http(
+            server.port,
+            "GET",
+            &format!("/api/board/{}", key(number)),
+            "",
+            &Value::Null,
+        );
+        serde_json::from_str::<Value>(&body).unwrap_or_default()
+    };
+    let missing = |server: &Server, number| -> Vec<&str> {
+        let board = board(server, number);
+        let fields = ["placement", "game", "clock", "serial", "players"];
+        let is_missing = |field: &&str| board[*field].is_null() || board[*field] == json!([null, null]);
+        fields.into_iter().filter(is_missing).collect()
+    };
+    until("all is retained", PATIENCE, || {
+        (board(&watcher, BOARDS)["plies"] == 1).then_some(())
+    });
+    let late = start(free_port());
+    let deadline = Instant::now() + PATIENCE;
+    for number in 1..=BOARDS {
+        while !missing(&late, number).is_empty() {
+            assert!(
+                Instant::now() < deadline,
+                "{}: {:?}",
+                key(number),
+                missing(&late, number)
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
 }
 
 /// How many diagrams are drawn.

@@ -112,7 +112,7 @@ impl Hall {
     pub fn tell_states(&mut self, number: usize) {
         let at = at(number);
         self.teller.tell(&format!("{at}/status"), "online");
-        let info = json!({ "model": "dgt", "serial": format!("3.{number:05}"), "firmware": "1.0", "port": "/dev/ttyUSB0" });
+        let info = json!({ "model": null, "serial": format!("3.{number:05}"), "firmware": "1.0", "port": "/dev/ttyUSB0" });
         self.teller.tell(&format!("{at}/info"), &info.to_string());
         let names = format!(
             "[White \"{}\"]\n[Black \"Schwarz, Boris {number:04}\"]\n\n*\n",
