@@ -168,13 +168,13 @@ function drawInFrame() {
 }
 
 let pending = null;
-/** What has to be fetched is not fetched more often than anybody reads. */
+/** What has to be fetched is not fetched more often than anybody reads; the history is of all boards. */
 function drawSoon() {
   pending ??= setTimeout(() => {
     pending = null;
     // A server that has just been started knows no board yet.
     if (!lostSince) draw();
-  }, 120);
+  }, route().name === "history" ? 1_000 : 120);
 }
 
 const tabs = document.getElementById("tabs");
@@ -275,8 +275,14 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+/** The board that was opened from further down: there one goes on when one comes back to the boards. */
+let leftAt = null;
+
 window.addEventListener("hashchange", () => {
+  const { name, key } = route();
+  if (main.firstChild === grid.element) leftAt = scrollY > 0 ? key : null;
   show();
+  if (name === "hall" && !finds && grid.goTo(leftAt)) return;
   (finds ? grid.search : main).focus({ preventScroll: true });
   finds = false;
   scrollTo(0, 0);

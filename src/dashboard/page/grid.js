@@ -184,6 +184,15 @@ export class Grid {
     }
   }
 
+  /** Goes to a board. False where it is not shown. */
+  goTo(key) {
+    const element = this.#cards.get(key)?.element;
+    if (!element?.isConnected) return false;
+    element.focus({ preventScroll: true });
+    element.scrollIntoView({ block: "center" });
+    return true;
+  }
+
   /** Enter opens the board that fits best; an arrow goes to it. */
   #keyOfSearch(event) {
     const first = this.list.firstElementChild;
