@@ -24,6 +24,8 @@ struct Told {
     shared: Shared,
     changes: watch::Receiver<u64>,
     revision: Option<u64>,
+    /// How often the page hears something.
+    alive: Duration,
     /// The end of the server, and the end of the guest's stay.
     ends: [CancellationToken; 2],
 }
@@ -38,6 +40,7 @@ pub(super) fn changes(
         changes: shared.changes(),
         shared,
         revision: None,
+        alive: ALIVE,
         ends,
     };
     Sse::new(stream::unfold(told, async |mut told| {
@@ -58,20 +61,22 @@ impl Told {
         let Some(revision) = self.revision else {
             return self.whole();
         };
-        let alive = Instant::now() + ALIVE;
+        let alive = Instant::now() + self.alive;
         let mut since = revision;
-        loop {
+        // Where clocks run there is always a change, and no page need hear of it.
+        while Instant::now() < alive {
             match timeout_at(alive, self.changes.changed()).await {
                 Ok(Ok(())) => sleep(TOGETHER).await,
                 // No change can come any more.
                 Ok(Err(_)) => sleep_until(alive).await,
-                Err(_) => return message("alive", &Value::Null),
+                Err(_) => break,
             }
             if let Some(event) = self.news(since) {
                 return event;
             }
             since = self.revision.unwrap_or(since);
         }
+        message("alive", &Value::Null)
     }
 
     /// The hall as it is now.
@@ -105,4 +110,39 @@ fn message(name: &str, data: &impl Serialize) -> Event {
     // JSON of texts and numbers is one line.
     let text = serde_json::to_string(data).unwrap_or_default();
     Event::default().event(name).data(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_hears_something_though_nothing_but_a_clock_runs() {
+        let shared = Shared::default();
+        let read = |shared: &Shared| {
+            let clock = br#"{"clock":{"white_ms":9000,"black_ms":9000,"running":null}}"#;
+            shared.change(|hall, now| {
+                hall.take("gw/board/1/clock", clock, now);
+            });
+        };
+        read(&shared);
+        let mut told = Told {
+            changes: shared.changes(),
+            shared: shared.clone(),
+            revision: None,
+            alive: Duration::from_millis(200),
+            ends: [CancellationToken::new(), CancellationToken::new()],
+        };
+        let whole = format!("{:?}", told.next().await);
+        assert!(whole.contains("black_ms"), "{whole}");
+        let clock = tokio::spawn(async move {
+            loop {
+                read(&shared);
+                sleep(Duration::from_millis(10)).await;
+            }
+        });
+        let event = tokio::time::timeout(Duration::from_secs(60), told.next()).await;
+        assert!(format!("{event:?}").contains("alive"), "{event:?}");
+        clock.abort();
+    }
 }
