@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Each file's path, type and content.
-const FILES: [(&str, &str, &str); 28] = [
+const FILES: [(&str, &str, &str); 31] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -22,6 +22,9 @@ const FILES: [(&str, &str, &str); 28] = [
     ("/russian.js", JAVASCRIPT, include_str!("page/russian.js")),
     ("/board.js", JAVASCRIPT, include_str!("page/board.js")),
     ("/grid.js", JAVASCRIPT, include_str!("page/grid.js")),
+    ("/near.js", JAVASCRIPT, include_str!("page/near.js")),
+    ("/find.js", JAVASCRIPT, include_str!("page/find.js")),
+    ("/shown.js", JAVASCRIPT, include_str!("page/shown.js")),
     ("/ask.js", JAVASCRIPT, include_str!("page/ask.js")),
     ("/answers.js", JAVASCRIPT, include_str!("page/answers.js")),
     ("/cases.js", JAVASCRIPT, include_str!("page/cases.js")),

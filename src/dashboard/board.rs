@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{earlier::Earlier, games::Players};
+use super::{clock::Reading, earlier::Earlier, games::Players};
 use crate::{
     event::{Body, ClockState, Event, GameResult},
     game::pgn::tag,
@@ -41,9 +41,10 @@ pub(crate) struct Board {
     pub(super) info: BoardInfo,
     pub(super) position: PositionView,
     pub(super) game: GameView,
-    pub(super) clock: Option<ClockState>,
-    /// When the gateway told the clock, in milliseconds of the hall's own clock.
-    pub(super) clock_at_ms: u64,
+    /// The latest reading of the clock.
+    pub(super) clock: Option<Reading>,
+    /// The reading from which pages count on.
+    pub(super) counted_from: Option<Reading>,
     /// Names of the players, White's and Black's, as the game's PGN has them.
     named: Players,
     /// The players by pairings.
@@ -92,13 +93,7 @@ impl Board {
             "info" => parsed(payload).is_some_and(|info| replace(&mut self.info, info)),
             "position" => parsed(payload).is_some_and(|position| replace(&mut self.position, position)),
             "game" => parsed(payload).is_some_and(|game| replace(&mut self.game, game)),
-            "clock" => {
-                self.clock_at_ms = now_ms;
-                parsed::<ClockView>(payload).is_some_and(|view| {
-                    self.clock = view.clock;
-                    true
-                })
-            }
+            "clock" => parsed::<ClockView>(payload).is_some_and(|view| self.take_clock(view.clock, now_ms)),
             "pgn" => {
                 self.pgn = String::from_utf8_lossy(payload).into_owned();
                 let name = |name| tag(&self.pgn, name).filter(|name| name != "?");
@@ -106,6 +101,21 @@ impl Board {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// Notes that pages are told of the board: from now on they count on from the latest reading of its clock.
+    pub(super) fn changed_at(&mut self, revision: u64) {
+        self.revision = revision;
+        self.counted_from = self.clock;
+    }
+
+    /// Takes a reading. True when pages do not show it by themselves.
+    fn take_clock(&mut self, clock: Option<ClockState>, at_ms: u64) -> bool {
+        self.clock = clock.map(|clock| Reading { clock, at_ms });
+        match (&self.counted_from, &self.clock) {
+            (Some(before), Some(reading)) => !before.foretells(reading),
+            (before, reading) => before.is_some() || reading.is_some(),
         }
     }
 
@@ -231,6 +241,11 @@ impl Board {
     pub(super) fn event(&self, id: &str) -> Option<&Event> {
         let seq = id.rsplit_once('/')?.1.parse().ok()?;
         self.events.get(&seq).filter(|event| event.id == id)
+    }
+
+    /// True where an irregularity is open of which only the state tells.
+    pub(super) fn has_untold_case(&self) -> bool {
+        self.listed_open().iter().any(|id| self.event(id).is_none())
     }
 
     /// Ids of the open irregularities of the present game, the oldest first. State and events come on two lanes, so

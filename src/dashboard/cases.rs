@@ -102,6 +102,11 @@ impl Board {
     }
 
     fn folded(&self, key: &BoardKey) -> Vec<CaseView> {
+        let is_case = |event: &Event| matches!(event.body, Body::Irregularity(_));
+        // Most boards have none, and their games need not be gone through for each half-move.
+        if !self.events.values().any(is_case) {
+            return Vec::new();
+        }
         let games = self.folded_games();
         let mut cases: BTreeMap<u64, Case> = BTreeMap::new();
         for event in self.events.values() {

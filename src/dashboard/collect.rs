@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{board::Board, key::BoardKey, listener::Shared};
+use super::{board::Board, key::BoardKey, shared::Shared};
 use crate::{
     broadcast::{Bundle, TimedClock},
     event::GameResult,

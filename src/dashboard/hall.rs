@@ -24,12 +24,12 @@ use gone::Gone;
 pub(crate) use gone::NotGone;
 
 /// How many gateways are taken in.
-const MAX_GATEWAYS: usize = 2_000;
+pub(super) const MAX_GATEWAYS: usize = 2_000;
 /// How many bytes of memory a byte of a state's JSON takes at worst.
 const OF_JSON: usize = 8;
 
 /// The last levels of a board's state topics.
-const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
+pub(super) const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
 
 /// The players, by board.
 pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
@@ -178,7 +178,7 @@ impl Hall {
             if board.paired != paired {
                 board.paired = paired;
                 board.note_who_sits();
-                board.revision = self.revision;
+                board.changed_at(self.revision);
             }
         }
     }
@@ -192,7 +192,7 @@ impl Hall {
         self.brokers_revision = self.revision;
         for (key, board) in &mut self.boards {
             if concerned.contains(&format!("{}/{}", key.gateway, key.board)) {
-                board.revision = self.revision;
+                board.changed_at(self.revision);
             }
         }
     }
@@ -214,7 +214,13 @@ impl Hall {
             // An empty message clears a retained state: that does not make a board.
             [_, "board", ..] if payload.is_empty() => None,
             [gateway, "board", board, state] if STATES.contains(&state) => {
-                self.with_board(gateway, board, |board| board.take_state(state, payload, now_ms))
+                let changed =
+                    self.with_board(gateway, board, |board| board.take_state(state, payload, now_ms));
+                if state == "clock" && changed == Some(false) {
+                    // Pages count on by themselves; tools made for LiveChess want each reading.
+                    self.revision += 1;
+                }
+                changed
             }
             [gateway, "board", board, "event", _] => match serde_json::from_slice::<Event>(payload) {
                 Ok(event) => self.with_board(gateway, board, |board| board.take_event(event)),
@@ -248,9 +254,9 @@ impl Hall {
 
     /// The stretches of missing events by board, the newest first: the `seq` before the stretch and the `seq` after it.
     pub(crate) fn wanted(&self) -> impl Iterator<Item = (&BoardKey, u64, u64)> {
-        self.listed()
-            .filter(|(key, _)| self.is_online(&key.gateway))
-            .filter_map(|(key, board)| board.wanted().map(|(after, before)| (key, after, before)))
+        let wanted = |(key, board): (_, &Board)| board.wanted().map(|(after, before)| (key, after, before));
+        let boards = self.boards.iter().filter_map(wanted);
+        boards.filter(|(key, _, _)| self.is_listed(key) && self.is_online(&key.gateway))
     }
 
     /// True for each broker that is connected.
@@ -265,15 +271,21 @@ impl Hall {
         self.gateways.get(gateway).is_some_and(|gateway| gateway.online)
     }
 
+    /// How many boards a gateway lists, if it does.
+    pub(super) fn boards_of(&self, gateway: &str) -> Option<usize> {
+        Some(self.gateways.get(gateway)?.boards.as_ref()?.len())
+    }
+
     /// The boards that their gateways list.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&BoardKey, &Board)> {
-        self.boards.iter().filter(|(key, _)| {
-            let listed = self
-                .gateways
-                .get(&key.gateway)
-                .and_then(|gateway| gateway.boards.as_ref());
-            listed.is_none_or(|boards| boards.contains(&key.board))
-        })
+        self.boards.iter().filter(|(key, _)| self.is_listed(key))
+    }
+
+    /// True where the board's gateway lists it, or lists none.
+    pub(super) fn is_listed(&self, key: &BoardKey) -> bool {
+        let gateway = self.gateways.get(&key.gateway);
+        let listed = gateway.and_then(|gateway| gateway.boards.as_ref());
+        listed.is_none_or(|boards| boards.contains(&key.board))
     }
 
     /// A board, if the page knows it.
@@ -324,7 +336,7 @@ impl Hall {
         if before.online != gateway.online || before.boards != gateway.boards {
             // A change of the gateway changes the view of its boards.
             for (_, board) in self.boards.iter_mut().filter(|(key, _)| key.gateway == name) {
-                board.revision = self.revision;
+                board.changed_at(self.revision);
             }
         }
         if is_paired_anew {
@@ -357,7 +369,7 @@ impl Hall {
         let changed = change(board);
         if changed {
             self.revision += 1;
-            board.revision = self.revision;
+            board.changed_at(self.revision);
         }
         if is_new {
             self.shares.board_came(gateway);

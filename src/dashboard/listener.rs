@@ -2,26 +2,24 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 use tokio::sync::{
     mpsc::{self, error::TrySendError},
-    oneshot, watch,
+    oneshot,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    hall::{Hall, NotGone, Paired},
-    key::BoardKey,
-};
+use super::{board::Board, key::BoardKey, portions::Portions, shared::Shared};
 use crate::{
-    broadcast::Pushed,
     config::{BaseTopic, BrokerUrl},
     link::Backoff,
-    mqtt::{Arrived, BrokerLink, Claim, Dial, LinkEvent, Publication, Qos, link::Ticket},
+    mqtt::{
+        Arrived, BrokerLink, Claim, Dial, LinkEvent, Publication, Qos,
+        link::{Busy, Ticket},
+    },
     time::Millis,
 };
 
@@ -29,85 +27,14 @@ use crate::{
 const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
 /// How long the page waits for the answer to a command.
 const PATIENCE: Duration = Duration::from_secs(6);
-/// How many questions for missed events may be under way.
-const QUESTIONS: usize = 4;
+/// How many questions for missed events may be under way to one gateway, and to all of them.
+const QUESTIONS: (usize, usize) = (4, 16);
 /// How long until the page asks again a gateway that did not answer for a board.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
 /// After this many questions without an answer the page shows a board without the missed events.
 const MAX_UNANSWERED: u32 = 3;
 /// How often the listener looks whether events are missing.
 const TICK: Duration = Duration::from_millis(100);
-
-/// The hall, and the number of its last change for tasks that wait for one.
-#[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    hall: Arc<Mutex<Hall>>,
-    revision: Arc<watch::Sender<u64>>,
-    start: Instant,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Self {
-            hall: Arc::default(),
-            revision: Arc::new(watch::Sender::new(0)),
-            start: Instant::now(),
-        }
-    }
-}
-
-impl Shared {
-    /// The hall as it is now.
-    pub(crate) fn hall(&self) -> MutexGuard<'_, Hall> {
-        // A task that panicked while it held the hall left at most one message half taken.
-        self.hall.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A receiver that wakes up at changes.
-    #[must_use]
-    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
-        self.revision.subscribe()
-    }
-
-    /// Milliseconds since the start.
-    #[must_use]
-    pub(crate) fn now_ms(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Takes what lichess says of the games that this program broadcasts; none if it pushes nothing.
-    pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
-        self.change(|hall, _| hall.take_pushed(pushed));
-    }
-
-    /// Takes the round of this program's broadcast, if it has one, and its players.
-    pub(crate) fn own_round(&self, round: Option<u32>, paired: Paired) {
-        self.change(|hall, _| hall.take_own_round(round, paired));
-    }
-
-    /// Takes a gateway off the page that is gone for good.
-    ///
-    /// # Errors
-    /// While the gateway is online, or where there is none.
-    pub(crate) fn remove_gateway(&self, gateway: &str) -> Result<(), NotGone> {
-        let mut outcome = Ok(());
-        self.change(|hall, _| outcome = hall.remove_gateway(gateway));
-        outcome
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Hall, u64)) {
-        let now = self.now_ms();
-        let mut hall = self.hall();
-        change(&mut hall, now);
-        let revision = hall.revision();
-        drop(hall);
-        self.revision.send_if_modified(|known| {
-            let is_new = *known != revision;
-            *known = revision;
-            is_new
-        });
-    }
-}
 
 /// A command of the page.
 #[derive(Debug)]
@@ -188,6 +115,8 @@ pub(crate) struct Listener<D> {
     asked: HashMap<BoardKey, Instant>,
     /// How many questions a board's gateway has left without an answer.
     unanswered: HashMap<BoardKey, u32>,
+    /// What of this broker is still to be listened to.
+    portions: Portions,
     count: u64,
     /// Makes our references differ from those of other pages.
     name: String,
@@ -214,6 +143,7 @@ impl<D: Dial> Listener<D> {
             waiting: HashMap::new(),
             asked: HashMap::new(),
             unanswered: HashMap::new(),
+            portions: Portions::default(),
             count: 0,
             name: format!("page-{:08x}", fastrand::u32(..)),
         }
@@ -271,6 +201,7 @@ impl<D: Dial> Listener<D> {
     /// Works for one connection; tells whether the connection came about, and why it ended.
     async fn session(&mut self, mut link: D::Link, address: &str) -> (bool, String) {
         let mut connected = false;
+        let mut has_newcomer = false;
         let mut tick = tokio::time::interval(TICK);
         loop {
             tokio::select! {
@@ -278,18 +209,14 @@ impl<D: Dial> Listener<D> {
                     LinkEvent::Connected { .. } => {
                         tracing::info!("listening to {address}");
                         connected = true;
-                        if link.listen(&self.filters()).is_err() {
+                        if link.listen(&self.portions.begin(&self.base)).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
                         let broker = self.broker.clone();
                         self.shared.change(|hall, _| hall.broker(&broker, true));
                     }
                     LinkEvent::Arrived(arrived) => {
-                        let is_newcomer = self.arrived(&arrived);
-                        // The page left out its retained states while it took it for another gateway.
-                        if is_newcomer && link.listen(&self.filters()).is_err() {
-                            return (true, "the connection takes nothing".to_owned());
-                        }
+                        has_newcomer |= self.arrived(&arrived);
                     }
                     LinkEvent::SubscriptionRefused(reason) => {
                         tracing::error!("the broker {address} refuses a subscription: {reason}");
@@ -302,33 +229,33 @@ impl<D: Dial> Listener<D> {
                 Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
                 _ = tick.tick() => {
                     self.give_up();
-                    let mut has_moved = false;
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
-                        self.shared.change(|hall, now| has_moved = hall.has_moved_to(&self.broker, now));
-                    }
-                    if has_moved && link.listen(&self.filters()).is_err() {
-                        return (true, "the connection takes nothing".to_owned());
+                        self.shared.change(|hall, now| has_newcomer |= hall.has_moved_to(&self.broker, now));
+                        if self.listen_on(&mut link, std::mem::take(&mut has_newcomer)).is_err() {
+                            return (true, "the connection takes nothing".to_owned());
+                        }
                     }
                 }
             }
         }
     }
 
-    fn filters(&self) -> Vec<String> {
-        let levels = [
-            "+/status",
-            "+/info",
-            "+/health",
-            "+/reply/+",
-            "+/board/+/+",
-            "+/board/+/event/+",
-            "+/board/+/reply/+",
-        ];
-        levels
-            .iter()
-            .map(|levels| format!("{}/{levels}", self.base))
-            .collect()
+    /// Listens to more of what the broker retains. After a newcomer it listens to all of it again, because the page left
+    /// out the newcomer's states while it took it for another gateway. All gateways of a broker may come over at once.
+    fn listen_on(&mut self, link: &mut D::Link, has_newcomer: bool) -> Result<(), Busy> {
+        if has_newcomer {
+            return link.listen(&self.portions.begin(&self.base));
+        }
+        let filters = {
+            let hall = self.shared.hall();
+            self.portions.next(&self.base, |gateway| hall.boards_of(gateway))
+        };
+        if filters.is_empty() {
+            Ok(())
+        } else {
+            link.listen(&filters)
+        }
     }
 
     /// Takes a message. True when it shows that a gateway came over from another broker.
@@ -337,6 +264,7 @@ impl<D: Dial> Listener<D> {
         let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
             return false;
         };
+        self.portions.heard(topic, arrived.retain);
         let levels: Vec<&str> = topic.split('/').collect();
         if let [.., "reply", _] = levels[..] {
             self.replied(&arrived.payload);
@@ -453,15 +381,33 @@ impl<D: Dial> Listener<D> {
     }
 
     fn ask_for_what_was_missed(&mut self, link: &mut D::Link) {
-        let is_question = |waiting: &&(Instant, Waiting)| matches!(waiting.1, Waiting::History { .. });
-        let under_way = self.waiting.values().filter(is_question).count();
+        let mut under_way: HashMap<String, usize> = HashMap::new();
+        for (_, waiting) in self.waiting.values() {
+            if let Waiting::History { key, .. } = waiting {
+                *under_way.entry(key.gateway.clone()).or_default() += 1;
+            }
+        }
+        let room = QUESTIONS.1.saturating_sub(under_way.values().sum());
+        if room == 0 {
+            return;
+        }
         let wanted: Vec<(BoardKey, u64, u64)> = {
             let hall = self.shared.hall();
-            hall.wanted()
+            let wanted = hall.wanted();
+            let mut wanted: Vec<_> = wanted
                 .filter(|(key, _, _)| hall.broker_of(&key.gateway) == Some(&self.broker))
                 .filter(|(key, _, _)| !self.asked.contains_key(key))
+                .collect();
+            // An arbiter waits for what an open irregularity is.
+            wanted.sort_by_key(|(key, _, _)| !hall.board(key).is_some_and(Board::has_untold_case));
+            let has_room = |(key, _, _): &(&BoardKey, u64, u64)| {
+                let of_gateway = under_way.entry(key.gateway.clone()).or_default();
+                *of_gateway += 1;
+                *of_gateway <= QUESTIONS.0
+            };
+            let asked = wanted.into_iter().filter(has_room).take(room);
+            asked
                 .map(|(key, after, before)| (key.clone(), after, before))
-                .take(QUESTIONS.saturating_sub(under_way))
                 .collect()
         };
         for (key, after, before) in wanted {

@@ -18,8 +18,9 @@ use super::{
     assets,
     key::BoardKey,
     legal::legal,
-    listener::{Ask, AskError, Asks, Shared},
+    listener::{Ask, AskError, Asks},
     people::Guest,
+    shared::Shared,
     stream,
 };
 use crate::{

@@ -25,6 +25,15 @@ pub(crate) struct HallView {
     pub(crate) links: LinksView,
 }
 
+/// What has changed, for a page that has the rest.
+#[derive(Debug, Serialize)]
+pub(crate) struct ChangeView {
+    /// Boards that changed.
+    pub(crate) boards: Vec<BoardView>,
+    /// Everything besides the boards, if any of it changed.
+    pub(crate) links: Option<LinksView>,
+}
+
 /// Gateways, brokers, pushes and the round.
 #[derive(Debug, Serialize)]
 pub(crate) struct LinksView {
@@ -153,8 +162,9 @@ impl Hall {
     /// Boards that changed after `revision`.
     #[must_use]
     pub(crate) fn changed_boards(&self, revision: u64, now_ms: u64) -> Vec<BoardView> {
-        let changed = self.listed().filter(|(_, board)| board.revision > revision);
+        let changed = self.boards.iter().filter(|(_, board)| board.revision > revision);
         changed
+            .filter(|(key, _)| self.is_listed(key))
             .map(|(key, board)| self.board_view(key, board, now_ms))
             .collect()
     }
@@ -174,6 +184,16 @@ impl Hall {
             pushes: self.pushes.views(),
             own_round: self.own_round,
         }
+    }
+
+    /// What changed after `revision`; none where a page shows nothing of it.
+    #[must_use]
+    pub(crate) fn change(&self, revision: u64, now_ms: u64) -> Option<ChangeView> {
+        let change = ChangeView {
+            boards: self.changed_boards(revision, now_ms),
+            links: self.changed_links(revision),
+        };
+        (!change.boards.is_empty() || change.links.is_some()).then_some(change)
     }
 
     /// One board in full.
@@ -236,8 +256,10 @@ impl Hall {
             result: game
                 .result
                 .or_else(|| board.forfeited().map(|(_, result)| result)),
-            clock: board.clock,
-            clock_age_ms: now_ms.saturating_sub(board.clock_at_ms),
+            clock: board.counted_from.map(|reading| reading.clock),
+            clock_age_ms: board
+                .counted_from
+                .map_or(0, |reading| now_ms.saturating_sub(reading.at_ms)),
             problems: board.position.problems.clone(),
             open: board.open_cases(key),
             asks: board.asks(),

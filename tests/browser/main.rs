@@ -18,6 +18,8 @@ mod page;
 mod seated;
 #[path = "../help/teller.rs"]
 mod teller;
+#[path = "../help/thousand.rs"]
+mod thousand;
 
 mod broadcast_public;
 mod dashboard_answers;
@@ -32,3 +34,4 @@ mod dashboard_people;
 mod dashboard_record;
 mod dashboard_rounds;
 mod dashboard_sight;
+mod dashboard_thousand;

@@ -57,9 +57,18 @@ impl Mosquitto {
     }
 
     pub fn start_with(folder: &Path, access: &str, listener: &str) -> Self {
+        Self::start_keeping(folder, access, listener, 0)
+    }
+
+    /// The same with the most messages that it keeps for a slow client, as distributions have it.
+    pub fn start_as_installed(folder: &Path) -> Self {
+        Self::start_keeping(folder, "allow_anonymous true", "", 1_000)
+    }
+
+    fn start_keeping(folder: &Path, access: &str, listener: &str, most: usize) -> Self {
         let port = free_port();
         let text = format!(
-            "user root\nper_listener_settings false\nlistener {port} 127.0.0.1\n{listener}\n{access}\npersistence true\npersistence_location {}/\nmax_queued_messages 0\n",
+            "user root\nper_listener_settings false\nlistener {port} 127.0.0.1\n{listener}\n{access}\npersistence true\npersistence_location {}/\nmax_queued_messages {most}\n",
             folder.display()
         );
         fs::write(folder.join("mosquitto.conf"), text).unwrap();

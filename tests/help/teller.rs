@@ -45,6 +45,11 @@ impl Teller {
         self.publish(topic, true, payload);
     }
 
+    /// Says `payload` below the base topic; nothing is retained.
+    pub fn say(&mut self, topic: &str, payload: &str) {
+        self.publish(topic, false, payload);
+    }
+
     fn publish(&mut self, topic: &str, retain: bool, payload: &str) {
         let topic = format!("dgt2mqtt/{topic}");
         self.client

@@ -90,9 +90,13 @@ impl Board {
     /// The code of a notice that asks the arbiter something about the present game.
     pub(in crate::dashboard) fn asks(&self) -> Option<&'static str> {
         let present = self.game.game?;
-        let its = self.events.values().filter(|event| event.game == Some(present));
+        let its = || self.events.values().filter(|event| event.game == Some(present));
+        // Only a notice asks, and few games have one.
+        if !its().any(|event| matches!(event.body, Body::Notice { .. })) {
+            return None;
+        }
         let mut game = FoldedGame::default();
-        its.for_each(|event| game.take(event));
+        its().for_each(|event| game.take(event));
         game.asks
     }
 

@@ -101,6 +101,38 @@ fn only_what_changed_is_told_again() {
 }
 
 #[test]
+fn a_clock_that_runs_on_is_no_news_for_a_page() {
+    let mut hall = online();
+    hall.take("gw/board/7/status", b"online", 0);
+    let read = |hall: &mut Hall, white_ms: u64, running: &str, now| {
+        let clock = json!({"clock":{"white_ms":white_ms,"black_ms":60_000,"running":running}});
+        hall.take("gw/board/7/clock", clock.to_string().as_bytes(), now)
+    };
+    assert!(read(&mut hall, 90_000, "white", 1_000));
+    let seen = hall.revision();
+    assert!(!read(&mut hall, 89_000, "white", 2_100));
+    assert!(hall.revision() > seen, "tools made for LiveChess hear of it");
+    assert!(hall.change(seen, 2_100).is_none());
+    let shown = |hall: &Hall, now| {
+        let view = serde_json::to_value(hall.view(now)).unwrap();
+        let board = &view["boards"][0];
+        (board["clock"]["white_ms"].clone(), board["clock_age_ms"].clone())
+    };
+    assert_eq!(
+        shown(&hall, 2_100),
+        (json!(90_000), json!(1_100)),
+        "all pages count on from the same"
+    );
+    // A page does not count on while the board is away: it shows what was read last.
+    hall.take("gw/status", b"offline", 3_000);
+    assert_eq!(shown(&hall, 3_000), (json!(89_000), json!(900)));
+    hall.take("gw/status", b"online", 4_000);
+    let seen = hall.revision();
+    assert!(read(&mut hall, 86_000, "black", 5_000), "it was pressed");
+    assert_eq!(hall.change(seen, 5_000).unwrap().boards.len(), 1);
+}
+
+#[test]
 fn what_is_open_is_known_from_either_lane() {
     let mut hall = online();
     game(&mut hall, 4, &[]);

@@ -21,7 +21,7 @@ use super::{
     shapes::{self, Now},
     sockets::{Seat, Sockets},
 };
-use crate::{dashboard::listener::Shared, door};
+use crate::{dashboard::Shared, door};
 
 /// The largest message of a client, in bytes: calls are small.
 const MAX_CALL: usize = 64 << 10;

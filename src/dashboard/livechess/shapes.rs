@@ -73,12 +73,13 @@ pub(super) fn eboard(hall: &Hall, key: &BoardKey, board: &Board, now: Now) -> Eb
 }
 
 pub(super) fn clock(board: &Board, now: Now) -> Option<LivechessClock> {
-    let clock = board.clock?;
+    let reading = board.clock?;
+    let clock = reading.clock;
     Some(LivechessClock {
         white: clock.white_ms / 1000,
         black: clock.black_ms / 1000,
         run: clock.running.map(|side| side == Side::White),
-        time: now.unix(board.clock_at_ms),
+        time: now.unix(reading.at_ms),
     })
 }
 

@@ -1,13 +1,15 @@
 // Keeps the picture of the hall, and shows the page that the address names.
 
 import { h, remembered, say, svg } from "./dom.js";
-import { Grid, inOrder, isSerious, keyOf } from "./grid.js";
+import { Grid } from "./grid.js";
 import { Detail } from "./detail.js";
 import { GamePage } from "./game.js";
 import { History, Report } from "./history.js";
 import { introduce, me } from "./lock.js";
 import { showOutage as showAway } from "./outage.js";
 import { roundButton, roundsHear } from "./pairings.js";
+import { byName, isSerious, keyOf } from "./shown.js";
+import { inOrder, wants } from "./sight.js";
 import { Wall } from "./wall.js";
 import { language, setLanguage, t, told } from "./words.js";
 
@@ -69,15 +71,19 @@ function lost() {
 
 function take(view) {
   heard();
+  const known = hall.boards.size;
   for (const board of view.boards ?? []) {
     board.clockAt = performance.now() - board.clock_age_ms;
     hall.boards.set(keyOf(board), board);
   }
+  // Always in the order of their names, so that no list of them need be sorted for each half-move.
+  if (hall.boards.size !== known) hall.boards = new Map([...hall.boards].sort(([, a], [, b]) => byName(a, b)));
   if (view.links) {
     hall.gateways = new Map(view.links.gateways.map((gateway) => [gateway.name, gateway]));
     hall.brokersAway = view.links.brokers_away;
     hall.pushes = view.links.pushes;
     hall.ownRound = view.links.own_round;
+    showOutage();
   }
   ring();
   show(view.boards);
@@ -88,7 +94,7 @@ function take(view) {
 function ring() {
   const open = new Map();
   for (const board of hall.boards.values()) {
-    for (const item of board.open.filter(isSerious)) open.set(item.id, [board, item]);
+    for (const item of board.open) if (isSerious(item)) open.set(item.id, [board, item]);
   }
   const fresh = [...open].filter(([id, [, item]]) => rung && !rung.has(id) && item.irregularity).map(([, pair]) => pair);
   // Those whose details are still to come ring when they are there.
@@ -135,7 +141,10 @@ function show(changed) {
   document.body.classList.toggle("walled", name === "wall");
   const concerns = !changed || !key || changed.some((board) => keyOf(board) === key);
   showBar(name);
-  if (name === "hall" || name === "wall" || isNew || !changed) draw();
+  if (isNew || !changed) {
+    showOutage();
+    draw();
+  } else if (name === "hall" || name === "wall") drawInFrame();
   else if (concerns) drawSoon();
 }
 
@@ -149,14 +158,23 @@ function draw() {
   else report.show(hall, id);
 }
 
+let frame = null;
+/** What a full hall tells between two frames is drawn once. A page that nobody sees has no frames, and draws nothing. */
+function drawInFrame() {
+  frame ??= requestAnimationFrame(() => {
+    frame = null;
+    draw();
+  });
+}
+
 let pending = null;
-/** What has to be fetched is not fetched more often than anybody reads. */
+/** What has to be fetched is not fetched more often than anybody reads; the history is of all boards. */
 function drawSoon() {
   pending ??= setTimeout(() => {
     pending = null;
     // A server that has just been started knows no board yet.
     if (!lostSince) draw();
-  }, 120);
+  }, route().name === "history" ? 1_000 : 120);
 }
 
 const tabs = document.getElementById("tabs");
@@ -176,14 +194,15 @@ function showBar(name) {
     if (page === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  const boards = [...hall.boards.values()];
-  const open = boards.reduce((sum, board) => sum + board.open.length, 0);
-  const away = boards.filter((board) => !board.online).length;
-  const tally = hall.heard ? t("tally", { boards: boards.length, open, away }) : "…";
+  let [open, away] = [0, 0];
+  for (const board of hall.boards.values()) {
+    open += board.open.length;
+    away += Number(!board.online);
+  }
+  const tally = hall.heard ? t("tally", { boards: hall.boards.size, open, away }) : "…";
   // In whose name one answers at this tablet.
   say(document.getElementById("tally"), [me.name, tally].filter(Boolean).join(" · "));
   document.getElementById("tally").classList.toggle("hot", open > 0);
-  showOutage();
 }
 
 function showOutage() {
@@ -235,6 +254,9 @@ function showTools() {
 
 // --- keys, time, start
 
+/** True while the page goes to the boards to find one. */
+let finds = false;
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
   if (route().name === "game" && game.key(event)) {
@@ -242,24 +264,34 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "Escape" && route().name !== "hall") location.hash = "#/";
   else if (event.key === "h") location.hash = "#/history";
   else if (event.key === "w") location.hash = "#/wall";
-  else if (event.key === "n") {
-    const open = inOrder(hall.boards.values()).filter((board) => board.open.length || board.asks);
+  else if (event.key === "/") {
+    if (route().name === "hall") grid.search.focus();
+    else [finds, location.hash] = [true, "#/"];
+  } else if (event.key === "n") {
+    const open = inOrder(hall.boards.values()).filter(wants);
     const here = open.findIndex((board) => keyOf(board) === route().key);
     if (open.length) location.hash = `#/board/${keyOf(open[(here + 1) % open.length])}`;
   } else return;
   event.preventDefault();
 });
 
+/** The board that was opened from further down: there one goes on when one comes back to the boards. */
+let leftAt = null;
+
 window.addEventListener("hashchange", () => {
+  const { name, key } = route();
+  if (main.firstChild === grid.element) leftAt = scrollY > 0 ? key : null;
   show();
-  main.focus({ preventScroll: true });
+  if (name === "hall" && !finds && grid.goTo(leftAt)) return;
+  (finds ? grid.search : main).focus({ preventScroll: true });
+  finds = false;
   scrollTo(0, 0);
 });
 
 setInterval(() => {
   const name = route().name;
-  if (name === "hall") grid.tick(hall);
-  if (name === "wall") wall.tick(hall);
+  if (name === "hall") grid.tick();
+  if (name === "wall") wall.tick();
   if (name === "board") detail.tick(hall);
   if (performance.now() - lastHeard > SILENCE_MS) {
     lastHeard = performance.now();

@@ -81,6 +81,21 @@ export class Board {
       this.#marks = key;
       this.marks.replaceChildren(...marks.filter(([s]) => /^[a-h][1-8]$/.test(s)).map(([s, kind]) => this.#mark(s, kind)));
     }
+    this.name(label);
+  }
+
+  /** Takes everything off the squares, until the next `show`; the board keeps its place and its label. */
+  clear(label) {
+    this.men.replaceChildren();
+    this.marks.replaceChildren();
+    this.#letters = Array(64).fill(" ");
+    this.#men = Array(64).fill(null);
+    this.#marks = "";
+    this.name(label);
+  }
+
+  /** What is said of the board to those who do not see it. */
+  name(label) {
     if (this.element.getAttribute("aria-label") !== label) this.element.setAttribute("aria-label", label);
   }
 

@@ -3,7 +3,7 @@
 import { ask, byWhom, choice, command, errorText, field, select, toast, words } from "./ask.js";
 import { Board, described, differing } from "./board.js";
 import { h } from "./dom.js";
-import { isSerious, unknownYet } from "./grid.js";
+import { isSerious, unknownYet } from "./shown.js";
 import { clockText, dayTime, t, timeText, told } from "./words.js";
 
 const PENALTIES = ["time", "loss", "draw", "arbiter"];

@@ -7,7 +7,7 @@ import { caseLink, caseSection, dismissAll, figure, overSection } from "./cases.
 import { Parts, fetched, h, place, say } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { ageText } from "./sight.js";
-import { hasResult, isSerious, lastMove, timesNow, titleOf } from "./grid.js";
+import { hasResult, isSerious, lastMove, timesNow, titleOf } from "./shown.js";
 import { noticeText } from "./russian.js";
 import { clockText, dayTime, nameOf, squaresOf, t, timeText } from "./words.js";
 

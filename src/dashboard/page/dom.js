@@ -56,12 +56,26 @@ export async function fetched(path, options) {
   return body;
 }
 
-/** Makes `children` the children of an element; those that are there already are not touched. */
+/** Makes `children` the children of an element. Those that stay where they are are not touched, and the focus stays with
+ * the one that has it. */
 export function place(element, children) {
-  children.forEach((child, i) => {
-    if (element.children[i] !== child) element.insertBefore(child, element.children[i] ?? null);
-  });
-  while (element.children.length > children.length) element.lastChild.remove();
+  const focused = document.activeElement;
+  let here = element.firstElementChild;
+  for (const child of children) {
+    // The child that stood between goes elsewhere, or nowhere.
+    if (here && here !== child && here.nextElementSibling === child) {
+      here.remove();
+      here = child;
+    }
+    if (here === child) here = child.nextElementSibling;
+    else element.insertBefore(child, here);
+  }
+  while (here) {
+    const next = here.nextElementSibling;
+    here.remove();
+    here = next;
+  }
+  if (focused !== document.activeElement && element.contains(focused)) focused.focus({ preventScroll: true });
 }
 
 /** Elements that are made anew only when what they show has changed: nobody's finger misses a button because a clock

@@ -6,6 +6,9 @@ import { fetched, h } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { dayText, dayTime, moveName, nameOf, t, timeText, told } from "./words.js";
 
+/** So many boards are named of which not everything is known. */
+const NAMED = 20;
+
 /** The list with its filters. */
 export class History {
   #board = "";
@@ -54,9 +57,14 @@ export class History {
         choice(t("what"), this.#kind, [["", t("every_kind")], ...kinds.map((kind) => [kind, kindName(kind)])], (value) => { this.#kind = value; }),
         choice(t("status"), this.#status, [["", t("every_status")], ["open", t("open")], ["closed", t("closed")]], (value) => { this.#status = value; }),
         days.length > 1 ? choice(t("day"), this.#day, [["", t("every_day")], ...days.map((day) => [day, day])], (value) => { this.#day = value; }) : null),
-      ...(this.#unknown.length ? [h("p", { class: "note unknown" }, t("past_hall", { boards: this.#unknown.join(", ") }))] : []),
+      ...(this.#unknown.length ? [h("p", { class: "note unknown" }, t("past_hall", { boards: this.#unknownBoards() }))] : []),
       shown.length ? this.#table(shown) : h("p", { class: "empty" }, t("nothing")));
     if (focus) this.element.querySelector(`[aria-label="${CSS.escape(focus)}"]`)?.focus();
+  }
+
+  #unknownBoards() {
+    const more = this.#unknown.length - NAMED;
+    return this.#unknown.slice(0, NAMED).join(", ") + (more > 0 ? ` … (+${more})` : "");
   }
 
   #table(cases) {

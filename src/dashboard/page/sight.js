@@ -19,14 +19,29 @@ const beganAt = (item) => (item.time ? Date.parse(item.time) : Infinity);
 /** The surest first, and of those the one that has waited longest. */
 const byUrgency = (a, b) => certaintyOf(a) - certaintyOf(b) || (beganAt(a) < beganAt(b) ? -1 : Number(beganAt(a) > beganAt(b)));
 
+/** A board that has not changed is the same object. */
+const known = new WeakMap();
 /** The case of a board that wants somebody first. */
-export const mostUrgent = (board) => [...board.open].sort(byUrgency)[0];
+export function mostUrgent(board) {
+  if (!known.has(board)) known.set(board, [...board.open].sort(byUrgency)[0]);
+  return known.get(board);
+}
+
+/** True where a board wants somebody. */
+export const wants = (board) => board.open.length > 0 || Boolean(board.asks);
 
 /** The order of two boards by their cases, then by whether their gateway asks something: those without any come last. */
-export function byCases(a, b) {
+function byCases(a, b) {
   const [one, other] = [mostUrgent(a), mostUrgent(b)];
   if (one && other) return byUrgency(one, other);
   return Number(Boolean(other)) - Number(Boolean(one)) || Number(Boolean(b.asks)) - Number(Boolean(a.asks));
+}
+
+/** Those that want somebody first, the others as they come. */
+export function inOrder(boards) {
+  const [urgent, calm] = [[], []];
+  for (const board of boards) (wants(board) ? urgent : calm).push(board);
+  return [...urgent.sort(byCases), ...calm];
 }
 
 /** How long ago a case began, as people say it. */

@@ -3,7 +3,7 @@
 import { askGateway } from "./ask.js";
 import { Binding } from "./binding.js";
 import { h, say } from "./dom.js";
-import { hasResult, keyOf } from "./grid.js";
+import { hasResult, keyOf } from "./shown.js";
 import { refusalText } from "./russian.js";
 import { playerName, t } from "./words.js";
 

@@ -1,16 +1,20 @@
 // All boards on one screen, for the wall: as large as they fit, with diagrams where there is room.
 
 import { Board, described } from "./board.js";
-import { h, say } from "./dom.js";
-import { hasResult, inOrder, keyOf, lastMove, timesNow, titleOf, walk, wantsKind, wantsText } from "./grid.js";
-import { ageText, mostUrgent } from "./sight.js";
-import { clockText, t } from "./words.js";
+import { h, place, say } from "./dom.js";
+import { walk } from "./grid.js";
+import { Near } from "./near.js";
+import { isPlaying, keyOf, lastMove, stateText, timesNow, titleOf, wantsKind, wantsText } from "./shown.js";
+import { ageText, inOrder, mostUrgent } from "./sight.js";
+import { clockText, language, t } from "./words.js";
 
-/** Letters from large to small, in pixels; below the last the wall scrolls. */
+/** Letters from large to small, in pixels. */
 const SIZES = [22, 20, 18, 17, 16, 15, 14, 13, 12, 11];
 /** A diagram wants letters beside it that can be read from afar. */
 const SMALLEST_WITH_DIAGRAM = 13;
 const SMALLEST_DIAGRAM = 84;
+/** A board with less room than this, in square pixels, cannot be read: so many boards are not fitted, the wall scrolls. */
+const SMALLEST_CELL = 5000;
 const GAP = 5;
 
 class Cell {
@@ -41,16 +45,14 @@ class Cell {
     say(this.id, hall.gateways.size > 1 ? `${board.board} · ${board.gateway}` : board.board);
     this.id.title = title;
     say(this.move, lastMove(board));
-    const state = !board.gateway_online ? t("gateway_away") : !board.online ? t("away")
-      : hasResult(board) ? board.result : board.game == null ? t("no_game") : "";
+    const state = stateText(board);
     say(this.state, state);
     this.state.hidden = !state;
-    const playing = board.game != null && !hasResult(board);
     for (const [i, side] of ["white", "black"].entries()) {
       const name = board.players[i] ?? t(side);
       say(this.sides[side].name, name);
       this.sides[side].name.title = name;
-      this.sides[side].name.parentElement.classList.toggle("turn", playing && board.to_move === side);
+      this.sides[side].name.parentElement.classList.toggle("turn", isPlaying(board) && board.to_move === side);
     }
     const words = wantsText(board, this.case);
     // What is wrong with it in detail is at the board.
@@ -59,16 +61,14 @@ class Cell {
     this.flag.hidden = !words;
     const placement = board.placement ?? board.fen;
     if (diagrams) this.board.show({ placement, last: board.last_uci, label: `${title}. ${described(placement)}` });
-    this.tick(board);
+    this.shown = board;
+    // What of it can change how much room is wanted.
+    this.wants = [this.id, this.state, this.sides.white.name, this.sides.black.name, this.title].map((part) => part.textContent).join("|");
+    this.tick();
   }
 
-  /** What of it can change how much room is wanted. */
-  get wants() {
-    return [this.id, this.state, this.sides.white.name, this.sides.black.name, this.title].map((part) => part.textContent).join("|");
-  }
-
-  tick(board) {
-    const times = timesNow(board);
+  tick() {
+    const times = timesNow(this.shown);
     for (const side of ["white", "black"]) {
       const { clock } = this.sides[side];
       say(clock, times ? clockText(times[side]) : "");
@@ -84,41 +84,63 @@ export class Wall {
   #cells = new Map();
   #fitted = "";
   #diagrams = false;
+  /** True while all boards are seen at once. */
+  #fitting = false;
 
   constructor() {
     this.list = h("div", { class: "wall" });
     this.empty = h("p", { class: "empty" });
     this.element = h("section", { class: "wallpage" }, h("h1", { class: "sr" }), this.list, this.empty);
+    this.near = new Near((cell) => cell.tick(), () => {}, this.list);
     this.list.addEventListener("keydown", (event) => walk(this.list, event));
     addEventListener("resize", () => this.again?.());
   }
 
   show(hall) {
     this.again = () => this.show(hall);
+    this.hall = hall;
     say(this.element.firstChild, t("wall"));
-    const boards = inOrder(hall.boards.values());
-    const shown = boards.map((board) => {
-      let cell = this.#cells.get(keyOf(board));
-      if (!cell) this.#cells.set(keyOf(board), (cell = new Cell()));
-      cell.show(board, hall, this.#diagrams);
-      return cell;
-    });
-    // Elements that stay where they are keep the focus.
-    shown.forEach(({ element }, i) => {
-      if (this.list.children[i] !== element) this.list.insertBefore(element, this.list.children[i] ?? null);
-    });
-    while (this.list.children.length > shown.length) this.list.lastChild.remove();
-    say(this.empty, shown.length ? "" : t("waiting"));
-    this.empty.hidden = shown.length > 0;
-    if (!this.list.isConnected || !shown.length) return;
-    const { clientWidth, clientHeight } = this.list;
-    const wants = JSON.stringify([clientWidth, clientHeight, document.documentElement.lang, shown.map((cell) => cell.wants)]);
-    if (wants !== this.#fitted || !this.#fits()) {
-      this.#fitted = wants;
-      const had = this.#diagrams;
-      this.#fit(shown.length);
-      if (this.#diagrams && !had) shown.forEach((cell, i) => cell.show(boards[i], hall, true));
+    const cells = inOrder(hall.boards.values()).map((board) => this.#cell(board));
+    place(this.list, cells.map((cell) => cell.element));
+    if (this.#cells.size > hall.boards.size) this.#forget();
+    say(this.empty, cells.length ? "" : t("waiting"));
+    this.empty.hidden = cells.length > 0;
+    if (this.list.isConnected && cells.length) this.#fitTo(cells);
+  }
+
+  #cell(board) {
+    let cell = this.#cells.get(keyOf(board));
+    if (!cell) {
+      this.#cells.set(keyOf(board), (cell = new Cell()));
+      this.near.watch(cell);
     }
+    const how = [language, this.hall.gateways.size, this.#diagrams].join();
+    if (cell.shown !== board || cell.how !== how) cell.show(board, this.hall, this.#diagrams);
+    cell.how = how;
+    return cell;
+  }
+
+  /** Lets go of the cells of boards that are no longer there. */
+  #forget() {
+    for (const [key, cell] of this.#cells) {
+      if (this.hall.boards.has(key)) continue;
+      this.near.forget(cell);
+      this.#cells.delete(key);
+    }
+  }
+
+  /** Finds the size of the boards anew where they want another room than before. */
+  #fitTo(cells) {
+    const { clientWidth: width, clientHeight: height } = this.list;
+    const isLong = (width * height) / cells.length < SMALLEST_CELL;
+    const wants = [width, height, language, isLong || cells.map((cell) => cell.wants).join("\n")].join("\n");
+    if (wants === this.#fitted) return;
+    this.#fitted = wants;
+    this.list.classList.toggle("long", isLong);
+    const had = this.#diagrams;
+    if (isLong) this.#set(SMALLEST_WITH_DIAGRAM, false);
+    this.#fitting = !isLong && this.#fit(cells.length);
+    if (this.#diagrams && !had) cells.forEach(({ shown }) => this.#cell(shown));
   }
 
   #fits() {
@@ -126,7 +148,15 @@ export class Wall {
       && [...this.list.children].every((cell) => cell.scrollWidth <= cell.clientWidth);
   }
 
-  /** The columns for which the boards are largest; then the largest letters that fit. */
+  /** Sets the size of the letters, and whether there are diagrams; `tight` breaks names within a word. */
+  #set(size, diagrams, tight = false) {
+    this.#diagrams = diagrams;
+    this.list.classList.toggle("diagrams", diagrams);
+    this.list.classList.toggle("tight", tight);
+    this.list.style.setProperty("--size", `${size}px`);
+  }
+
+  /** The columns for which the boards are largest; then the largest letters that fit. False where none do. */
   #fit(count) {
     const { clientWidth: width, clientHeight: height } = this.list;
     const sizeOf = (columns) => {
@@ -138,23 +168,30 @@ export class Wall {
     const diagram = Math.floor(Math.min(best.high - 16, best.wide * 0.48));
     this.list.style.setProperty("--columns", best.columns);
     this.list.style.setProperty("--diagram", `${diagram}px`);
-    const tries = SIZES.filter((size) => diagram >= SMALLEST_DIAGRAM && size >= SMALLEST_WITH_DIAGRAM).map((size) => [size, true]);
-    // Names are broken within a word only where nothing else helps.
-    const last = [SIZES.at(-2), SIZES.at(-1)].map((size) => [size, false, true]);
-    for (const [size, diagrams, tight = false] of [...tries, ...SIZES.map((size) => [size, false]), ...last]) {
-      this.#diagrams = diagrams;
-      this.list.classList.toggle("diagrams", diagrams);
-      this.list.classList.toggle("tight", tight);
-      this.list.style.setProperty("--size", `${size}px`);
-      if (this.#fits()) return;
-    }
+    const pictured = SIZES.filter((size) => diagram >= SMALLEST_DIAGRAM && size >= SMALLEST_WITH_DIAGRAM);
+    // Names are broken within a word only where nothing else helps. What does not fit at all scrolls.
+    const tries = [[pictured, true], [SIZES, false], [SIZES.slice(-2), false, true]];
+    return tries.some(([sizes, ...how]) => this.#largest(sizes, ...how));
   }
 
-  /** Clocks and ages run on. */
-  tick(hall) {
-    for (const [key, cell] of this.#cells) {
-      const board = hall.boards.get(key);
-      if (board && cell.element.isConnected && (board.clock?.running || cell.case)) cell.tick(board);
+  /** Sets the largest letters that fit, looking at few of the sizes: each look lays all boards out anew. False where none fits. */
+  #largest(sizes, diagrams, tight) {
+    let [from, to] = [0, sizes.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      this.#set(sizes[middle], diagrams, tight);
+      if (this.#fits()) to = middle;
+      else from = middle + 1;
     }
+    if (sizes.length) this.#set(sizes[Math.min(from, sizes.length - 1)], diagrams, tight);
+    return from < sizes.length;
+  }
+
+  /** Clocks and ages run on; a half-move or a clock may have come to want another line. */
+  tick() {
+    for (const cell of this.near) if (cell.shown.clock?.running || cell.case) cell.tick();
+    if (!this.#fitting || this.#fits()) return;
+    this.#fitted = "";
+    this.show(this.hall);
   }
 }

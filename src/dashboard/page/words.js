@@ -91,7 +91,18 @@ const WORDS = {
   playing: ["Playing", "Играют"],
   finished: ["Finished", "Закончены"],
   show: ["Show", "Показать"],
-  find: ["Find a board or player", "Найти доску или игрока"],
+  find: ["Number, player, state (/)", "Номер, игрок, состояние (/)"],
+  found: ["Boards found: {n}", "Найдено досок: {n}"],
+  typed_board: ["board table", "доска стол"],
+  typed_open: ["open irregularity irregularities", "открытое открытые нарушение нарушения"],
+  typed_suspected: ["suspicion suspected witness", "подозрение подозрения свидетель"],
+  typed_asks: ["question asks", "вопрос вопросы"],
+  typed_playing: ["playing plays", "играет играют идёт"],
+  typed_finished: ["finished ended over result", "закончена закончены завершена результат"],
+  typed_no_game: ["no game", "партии нет"],
+  typed_away: ["away offline no link", "нет связи офлайн"],
+  typed_gateway_away: ["gateway away", "шлюз недоступен"],
+  typed_lichess: ["not on lichess", "нет на lichess"],
   nothing: ["Nothing here.", "Здесь ничего нет."],
   waiting: ["Waiting for boards. They appear here as soon as a gateway speaks.", "Ждём доски. Они появятся, как только заговорит шлюз."],
   board: ["Board {id}", "Доска {id}"],
@@ -338,7 +349,7 @@ const WORDS = {
   penalty_loss: ["Loss of the game", "Поражение"],
   penalty_draw: ["Draw", "Ничья"],
   penalty_arbiter: ["At the arbiter's discretion", "На усмотрение арбитра"],
-  keys: ["Keys: arrows, Enter, n next open, w wall, h history, Esc back", "Клавиши: стрелки, Enter, n — следующее, w — стена, h — история, Esc — назад"],
+  keys: ["Keys: arrows, Enter, / find, n next open, w wall, h history, Esc back", "Клавиши: стрелки, Enter, / — найти, n — следующее, w — стена, h — история, Esc — назад"],
 };
 
 // What only a person can see.
@@ -381,6 +392,9 @@ export function t(key, slots = {}) {
   return filled(pick(WORDS[key] ?? [key, key]), slots);
 }
 
+/** A phrase in each language, for what people type: nobody looks which one the page speaks. */
+export const inAllLanguages = (key) => WORDS[key];
+
 /** A text with its slots filled. */
 export const filled = (text, slots) => text.replace(/\{(\w+)\}/g, (_, slot) => slots[slot] ?? "");
 
@@ -410,10 +424,11 @@ export function told(irregularity) {
   return text[language] ?? text.en ?? { title: irregularity?.kind ?? "", advice: "" };
 }
 
+const two = (n) => String(n).padStart(2, "0");
+
 /** Milliseconds as a clock shows them: tenths only when it matters. */
 export function clockText(ms) {
   const s = Math.max(0, Math.floor(ms / 1000));
-  const two = (n) => String(n).padStart(2, "0");
   const hours = Math.floor(s / 3600);
   return `${hours}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
 }
@@ -422,8 +437,11 @@ export function clockText(ms) {
 const place = () => (language === "ru" ? "ru" : "en-GB");
 
 /** The time of day. */
-export const dayTime = (iso) =>
-  iso ? new Date(iso).toLocaleTimeString(place(), { hour: "2-digit", minute: "2-digit", second: "2-digit" }) : "";
+export function dayTime(iso) {
+  if (!iso) return "";
+  const time = new Date(iso);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(":");
+}
 
 /** The day of an event. */
 export const dayText = (iso) => (iso ? new Date(iso).toLocaleDateString(place(), { dateStyle: "medium" }) : "");
