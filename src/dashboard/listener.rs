@@ -14,7 +14,7 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    hall::{Hall, NotGone, Paired},
+    hall::{GatewayRound, Hall, NotGone, Paired},
     key::BoardKey,
 };
 use crate::{
@@ -78,6 +78,12 @@ impl Shared {
     /// Takes what lichess says of the games that this program broadcasts; none if it pushes nothing.
     pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
         self.change(|hall, _| hall.take_pushed(pushed));
+    }
+
+    /// The rounds of the gateways that are online.
+    #[must_use]
+    pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
+        self.hall().rounds()
     }
 
     /// Takes the round of this program's broadcast, if it has one, and its players.

@@ -186,6 +186,7 @@ fn boards(entries: &BTreeMap<u32, Entry>) -> Vec<Seated> {
                 white: white.player.clone(),
                 black: black.player.clone(),
                 result: None,
+                start: None,
             };
             Some((order, white.line, black.line, pairing))
         })
