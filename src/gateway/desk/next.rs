@@ -60,7 +60,7 @@ impl Desk {
     /// the round that `asked` names. Returns the answer, unless that comes later.
     pub(in crate::gateway) fn next_round(
         &mut self,
-        asked: NextRound,
+        asked: &NextRound,
         answer: ReplyTo,
     ) -> Option<CommandReply> {
         let config = self.config();
@@ -72,7 +72,7 @@ impl Desk {
             Some(begin) if begin == round => {
                 return Some(answer.done(json!({ "round": round, "begun": true })));
             }
-            Some(begin) => match self.next(begin, round, &asked, &config) {
+            Some(begin) => match self.next(begin, round, asked, &config) {
                 Ok(next) => Some(next),
                 Err(refused) => return Some(answer.refused(refused.code(), &refused)),
             },
@@ -81,6 +81,7 @@ impl Desk {
             return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
         }
         let present = self.present(round).cloned();
+        let force = asked.force;
         let (paired, by_hand) = (config.paired(), with_result(&config));
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
@@ -98,7 +99,7 @@ impl Desk {
                     .is_none_or(|board| !by_hand.contains(board))
             });
             let was_closed = next.is_some() && present.as_ref().is_some_and(|present| present.closed);
-            let closes = open.is_empty() || asked.force || was_closed;
+            let closes = open.is_empty() || force || was_closed;
             let state = json!({ "round": round, "without_result": open, "closed": closes });
             if !closes {
                 return Done {
@@ -117,7 +118,7 @@ impl Desk {
                     Err(error) => refused(&answer, &Refused::Unpaired(number, error)),
                 };
             }
-            let in_force = present.unwrap_or(InForce {
+            let in_force = present.unwrap_or_else(|| InForce {
                 round,
                 since_ms,
                 ..InForce::default()
