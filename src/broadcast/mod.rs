@@ -5,6 +5,7 @@
 //! lichess. [`broadcast`] makes all of these work together.
 #![allow(clippy::disallowed_methods)] // the writer runs on the wall clock and has the disk wait elsewhere.
 
+mod by_hand;
 pub mod clocks;
 pub mod folder;
 mod index;

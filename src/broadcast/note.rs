@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::folder::FolderError;
+use super::{by_hand::ByHand, folder::FolderError};
 use crate::{
     files::shared,
     tournament::{Pairings, Tournament},
@@ -23,6 +23,9 @@ pub(super) struct RoundNote {
     pub(super) boards: Vec<String>,
     /// Id of the round on lichess.
     pub(super) lichess: Option<String>,
+    /// The results of the pairings, and since when they are in force.
+    #[serde(default)]
+    pub(super) by_hand: ByHand,
 }
 
 impl RoundNote {
@@ -39,6 +42,7 @@ impl RoundNote {
                 pairings: Pairings::default(),
                 boards: Vec::new(),
                 lichess: None,
+                by_hand: ByHand::default(),
             });
         }
         serde_json::from_str(text).ok()

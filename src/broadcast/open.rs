@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use super::{
+    by_hand::ByHand,
     index::{RoundCount, TournamentFile},
     kept::KeptFile,
     note::{self, RoundNote},
@@ -13,7 +14,7 @@ use super::{
 use crate::{
     config::{Broadcast, Lichess},
     files::shared,
-    tournament::{Pairings, Tournament},
+    tournament::Tournament,
 };
 
 /// How long after the beginning of a round the broadcast waits for the one before it, besides the delay: its last games
@@ -32,6 +33,10 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
     forget_later(root, &mut noted, since_ms);
 
+    let mut by_hand = own
+        .as_ref()
+        .map_or_else(ByHand::default, |own| own.by_hand.clone());
+    by_hand.take(&settings.pairings, now_ms);
     let current = RoundNote {
         tournament: Tournament {
             since_ms,
@@ -41,6 +46,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
         pairings: settings.pairings.clone(),
         boards: settings.boards.iter().map(|board| full(gateway, board)).collect(),
         lichess: settings.lichess.as_ref().map(|lichess| lichess.round.clone()),
+        by_hand,
     };
     if own.as_ref() != Some(&current)
         && let Err(error) = note::write(root, &current)
@@ -57,11 +63,11 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
         let until_ms = Some(since_ms);
         let tournament = Tournament {
             until_ms,
-            ..note.tournament
+            ..note.tournament.clone()
         };
-        round(root, tournament, note.pairings, note.boards)
+        round(root, RoundNote { tournament, ..note })
     });
-    let current = round(root, current.tournament, current.pairings, current.boards);
+    let current = round(root, current);
     (Rounds::new(current, former, counts(root)), lichess)
 }
 
@@ -103,9 +109,10 @@ fn former_lichess(note: &RoundNote, settings: &Broadcast) -> Option<Lichess> {
     })
 }
 
-fn round(root: &Path, tournament: Tournament, pairings: Pairings, boards: Vec<String>) -> Round {
-    let number = tournament.round;
-    let mut round = Round::new(tournament, pairings, boards);
+fn round(root: &Path, note: RoundNote) -> Round {
+    let number = note.tournament.round;
+    let mut round = Round::new(note.tournament, note.pairings, note.boards);
+    round.enter(note.by_hand);
     for (game, kept) in kept(root, number) {
         round.keep(game, kept);
     }
@@ -162,6 +169,7 @@ mod tests {
                 ..Tournament::default()
             },
             pairings: Pairings::parse(&names, round).unwrap(),
+            pairings_file: None,
             boards: vec!["7".into(), "8".into()],
             begins_ms: None,
             lichess: Some(Lichess {
@@ -321,6 +329,33 @@ mod tests {
         assert!(hall.file("round-3/index.json").contains("\"1-0\""));
         hall.begin(40, 4);
         assert_eq!(hall.file("round-3/games.pgn"), before);
+    }
+
+    #[test]
+    fn a_result_by_hand_keeps_its_time_when_the_program_begins_again() {
+        let hall = Hall::new();
+        let mut settings = settings(hall.root.path(), 3);
+        settings.tournament.delay.result_ms = MINUTE;
+        hall_with(&settings, 0);
+        settings.pairings.boards[1].as_mut().unwrap().result = Some("1-0".into());
+        hall_with(&settings, 10);
+        let mut rounds = hall_with(&settings, 20);
+        assert_eq!(rounds.next_change_ms(T0 + 20 * MINUTE), Some(T0 + 26 * MINUTE));
+        hall.write(&mut rounds, 25);
+        assert!(hall.file("round-3/game-2.pgn").ends_with("\n*\n"));
+        hall.write(&mut rounds, 26);
+        assert!(hall.file("round-3/game-2.pgn").ends_with("\n1-0\n"));
+        // It is corrected. The next round begins before that is public.
+        settings.pairings.boards[1].as_mut().unwrap().result = Some("0-1".into());
+        hall_with(&settings, 30);
+        let mut rounds = hall.begin(40, 4);
+        assert!(hall.file("round-3/game-2.pgn").ends_with("\n1-0\n"));
+        hall.write(&mut rounds, 46);
+        assert!(hall.file("round-3/game-2.pgn").ends_with("\n0-1\n"));
+    }
+
+    fn hall_with(settings: &Broadcast, minute: i64) -> Rounds {
+        open(settings, "gw", T0 + minute * MINUTE).0
     }
 
     #[test]

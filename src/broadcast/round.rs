@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    by_hand::ByHand,
     clocks::TimedClock,
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::KeptFile,
@@ -22,6 +23,8 @@ pub struct Round {
     pairings: Pairings,
     /// The boards in their order: the first plays the first pairing.
     tables: Vec<Table>,
+    /// The results that somebody entered in the pairings.
+    by_hand: ByHand,
     /// The games in the folder by their numbers, which stay as they are if nothing else is known of them.
     kept: BTreeMap<usize, KeptFile>,
     /// The number of games of the other rounds, by the rounds' numbers.
@@ -76,6 +79,7 @@ impl Round {
             tournament,
             pairings,
             tables: tables.collect(),
+            by_hand: ByHand::default(),
             kept: BTreeMap::new(),
             others: BTreeMap::new(),
         }
@@ -85,6 +89,11 @@ impl Round {
     #[must_use]
     pub fn number(&self) -> u32 {
         self.tournament.round
+    }
+
+    /// Takes the results that somebody entered in the pairings, with their times.
+    pub(super) fn enter(&mut self, by_hand: ByHand) {
+        self.by_hand = by_hand;
     }
 
     /// Keeps what the folder has of a game of this round, until more is known of the game.
@@ -128,10 +137,11 @@ impl Round {
     #[must_use]
     pub fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
         let delay = self.tournament.delay;
-        self.tables
+        let of_boards = self
+            .tables
             .iter()
-            .filter_map(|table| table.record.next_change_ms(now_ms, delay))
-            .min()
+            .filter_map(|table| table.record.next_change_ms(now_ms, delay));
+        of_boards.chain(self.by_hand.next_change_ms(now_ms, delay)).min()
     }
 
     /// What each file holds at `now_ms`.
@@ -193,7 +203,12 @@ impl Round {
                     .tables
                     .get_mut(i)
                     .and_then(|table| table.shown(now_ms, delay));
+                let by_hand = self.by_hand.shown(i + 1, now_ms, delay).map(str::to_owned);
                 let pairing = self.pairings.boards.get(i).cloned().flatten();
+                let pairing = pairing.map(|pairing| Pairing {
+                    result: by_hand,
+                    ..pairing
+                });
                 let kept = self.kept.get(&(i + 1)).filter(|_| shown.is_none()).cloned();
                 let mut board = self.board(i + 1, pairing, shown, kept);
                 // A reader tells games apart by their players, so no two games may have the same.
@@ -222,13 +237,13 @@ impl Round {
             Pairing {
                 white,
                 black,
-                result: None,
+                ..Pairing::default()
             }
         });
         let date = shown.as_ref().and_then(|shown| shown.date.clone());
         let by_hand = pairing.result.as_deref();
-        let start = self.tournament.start.as_deref();
-        let mut pgn = shown.map_or_else(|| unplayed(by_hand, start), |shown| shown.pgn);
+        let start = pairing.start.as_ref().or(self.tournament.start.as_ref());
+        let mut pgn = shown.map_or_else(|| unplayed(by_hand, start.map(String::as_str)), |shown| shown.pgn);
         pgn.tags = self.tags(number, &pairing, date);
         if let Some(kept) = &kept {
             kept.result().clone_into(&mut pgn.result);
@@ -350,9 +365,12 @@ fn named(name: Option<String>) -> Player {
     }
 }
 
+const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+
 /// A game of which no board has told: its tags, and an asterisk or the result that somebody entered. `start` is the FEN
 /// with which it will begin, if that is not the initial array.
 fn unplayed(result: Option<&str>, start: Option<&str>) -> Pgn {
+    let start = start.filter(|fen| *fen != INITIAL);
     // Readers take castling in other arrays than the initial one for that of Chess960.
     let castles = |fen: &str| fen.split(' ').nth(2).is_some_and(|rights| rights != "-");
     Pgn {

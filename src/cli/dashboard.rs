@@ -1,5 +1,7 @@
 //! `dgt2mqtt dashboard`: the arbiter's page.
 
+mod own_round;
+
 use std::{
     fs,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -118,8 +120,10 @@ impl Dashboard {
         let access = Access::new(token, collector.people.clone());
         let stop = CancellationToken::new();
         let shared = Shared::default();
-        let (settings, receiver) = watch::channel(collector.broadcast.clone());
-        let mut parts = open(collector, receiver, listener, access.clone(), &shared, &stop)?;
+        let (configured, receiver) = watch::channel(collector.broadcast.clone());
+        let (own, settings) = own_round::of(receiver, shared.clone());
+        let mut parts = open(collector, settings, listener, access.clone(), &shared, &stop)?;
+        parts.spawn(own.follow(stop.clone()));
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
@@ -131,11 +135,8 @@ impl Dashboard {
                     "the configuration was read again; [broadcast] and the people of [dashboard] are taken over"
                 );
                 access.set_people(collector.people);
-                settings.send_if_modified(|present| {
-                    let changed = *present != collector.broadcast;
-                    *present = collector.broadcast;
-                    changed
-                });
+                // Its file of pairings may be another one, so it counts as changed.
+                configured.send_replace(collector.broadcast);
             },
         );
         tokio::select! {
@@ -207,7 +208,7 @@ fn tables(settings: &Broadcast) -> Vec<BoardKey> {
     settings.boards.iter().filter_map(key).collect()
 }
 
-/// Tells the page the players, if our own pairings name them, and that our broadcast goes by its own configuration.
+/// Tells the page the round of our own broadcast, and its players.
 async fn tell_own_round(
     mut settings: watch::Receiver<Option<Broadcast>>,
     shared: Shared,

@@ -7,7 +7,6 @@ use std::{
 };
 
 use serde::Deserialize;
-use shakmaty::{CastlingMode, Chess, fen::Fen};
 use toml::Spanned;
 
 use super::{
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::{
     game::Period,
-    tournament::{Delay, InForce, Pairings, PairingsError, Player, Tournament},
+    tournament::{self, Delay, InForce, Pairings, PairingsError, Player, Tournament},
 };
 
 /// Games for the public.
@@ -30,6 +29,8 @@ pub struct Broadcast {
     pub tournament: Tournament,
     /// The pairings of the round.
     pub pairings: Pairings,
+    /// The file that they are from.
+    pub pairings_file: Option<PathBuf>,
     /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
     pub boards: Vec<String>,
     /// When the round begins, as Unix time in milliseconds; none for the time at which it is first broadcast.
@@ -48,7 +49,7 @@ impl Broadcast {
     }
 
     /// Takes over a round that was put in force. False where the configuration names a later one.
-    pub(super) fn put_in_force(&mut self, in_force: &InForce) -> bool {
+    pub fn put_in_force(&mut self, in_force: &InForce) -> bool {
         let tournament = &mut self.tournament;
         if in_force.round < tournament.round {
             return false;
@@ -56,6 +57,8 @@ impl Broadcast {
         if in_force.round > tournament.round {
             tournament.round = in_force.round;
             tournament.rounds = tournament.rounds.max(in_force.round);
+            // The configured array is that of the configured round.
+            tournament.start = None;
             self.begins_ms = Some(in_force.since_ms);
             // A configured round on lichess is of another round, and takes no games of this one.
             self.lichess
@@ -65,6 +68,9 @@ impl Broadcast {
             {
                 lichess.round = round_of_broadcast(broadcast, in_force.round);
             }
+        }
+        if in_force.start.is_some() {
+            tournament.start.clone_from(&in_force.start);
         }
         if let Some(pairings) = &in_force.pairings {
             self.pairings.clone_from(pairings);
@@ -134,10 +140,12 @@ struct RawLichess {
     ca_file: Option<Spanned<PathBuf>>,
 }
 
-/// Reads the table `[broadcast]`; `known` are the boards that it may name without their gateway.
+/// Reads the table `[broadcast]`; `known` are the boards that it may name without their gateway. With `own`, the name of a
+/// gateway, it is the broadcast of that gateway's boards alone.
 pub(super) fn broadcast(
     raw: &Spanned<RawBroadcast>,
     known: &[String],
+    own: Option<&Id>,
     periods: &[Period],
     document: &mut Document<'_>,
 ) -> Option<Broadcast> {
@@ -163,7 +171,7 @@ pub(super) fn broadcast(
         Some(start) => Some(array(start, document)?),
         None => None,
     };
-    let boards = boards(raw.boards.as_deref(), known, document);
+    let boards = boards(raw.boards.as_deref(), known, own, document);
     let listen = match &raw.listen {
         Some(listen) => Some(place(listen, document)?),
         None => None,
@@ -206,6 +214,7 @@ pub(super) fn broadcast(
             until_ms: None,
         },
         pairings: pairings?,
+        pairings_file: raw.pairings.as_ref().map(|file| document.resolve(file.get_ref())),
         boards: boards?,
         begins_ms,
         lichess,
@@ -215,11 +224,7 @@ pub(super) fn broadcast(
 
 /// The FEN of the position with which the games begin.
 fn array(text: &Spanned<String>, document: &mut Document<'_>) -> Option<String> {
-    let fen = text.get_ref().parse::<Fen>().map_err(|error| error.to_string());
-    let array = fen.and_then(|fen| {
-        let chess: Result<Chess, _> = fen.clone().into_position(CastlingMode::Chess960);
-        chess.map(|_| fen.to_string()).map_err(|error| error.to_string())
-    });
+    let array = tournament::array(text.get_ref());
     if let Err(error) = &array {
         let what = format!("{:?} is no position to begin with: {error}", text.get_ref());
         let help = "write the FEN of the position before the first move, as \"bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1\"";
@@ -277,6 +282,7 @@ fn moment(text: &Spanned<String>, document: &mut Document<'_>) -> Option<i64> {
 fn boards(
     list: Option<&[Spanned<String>]>,
     known: &[String],
+    own: Option<&Id>,
     document: &mut Document<'_>,
 ) -> Option<Vec<String>> {
     let Some(list) = list else {
@@ -297,12 +303,23 @@ fn boards(
         let problem = match name.split_once('/') {
             None if !known.contains(name) => Some((
                 format!("there is no board {name:?}"),
-                "name a board by its `id`, or one of another gateway as \"GATEWAY/BOARD\"",
+                match own {
+                    Some(_) => "name a board by its `id`",
+                    None => "name a board as \"GATEWAY/BOARD\"",
+                },
             )),
             Some((gateway, id)) if gateway.parse::<Id>().is_err() || id.parse::<Id>().is_err() => Some((
                 format!("{name:?} names no board"),
                 "write \"BOARD\" or \"GATEWAY/BOARD\"",
             )),
+            // The journal, from which a daemon broadcasts, has no others.
+            Some((gateway, _)) if own.is_some_and(|own| own.as_str() != gateway) => Some((
+                format!("{name:?} is a board of another gateway, and a daemon broadcasts its own boards"),
+                "leave it out, or have `dgt2mqtt dashboard` write the broadcast of the whole hall (docs/broadcast.md)",
+            )),
+            Some((_, id)) if own.is_some() && !known.iter().any(|known| known == id) => {
+                Some((format!("there is no board {name:?}"), "name a board by its `id`"))
+            }
             _ if !seen.insert(name) => Some((
                 format!("the board {name:?} comes twice"),
                 "each board plays one game of the round",

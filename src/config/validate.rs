@@ -68,7 +68,13 @@ pub(super) fn validate(raw: RawConfig, document: &mut Document<'_>, env: &Env) -
     let metrics = raw.metrics.listen.and_then(|listen| metrics(&listen, document));
     let known: Vec<String> = boards.iter().map(|board| board.id.to_string()).collect();
     let broadcast = match &raw.broadcast {
-        Some(raw) => Some(broadcast(raw, &known, &event.periods, document)?),
+        Some(raw) => Some(broadcast(
+            raw,
+            &known,
+            gateway.as_ref(),
+            &event.periods,
+            document,
+        )?),
         None => None,
     };
     let people = dashboard::people(&raw.dashboard, document);
@@ -119,7 +125,7 @@ pub(super) fn collector(
         boards.extend(own.map(|id| format!("{gateway}/{}", id.get_ref())));
     }
     let broadcast = match &raw.broadcast {
-        Some(raw) => Some(broadcast(raw, &boards, &periods, document)?),
+        Some(raw) => Some(broadcast(raw, &boards, None, &periods, document)?),
         None => None,
     };
     let people = dashboard::people(&raw.dashboard, document);

@@ -1,15 +1,18 @@
 //! Collects the events of chosen boards in their order, and what their clocks show, for a broadcast of several gateways.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{board::Board, key::BoardKey, shared::Shared};
+use super::{board::Board, clock::Reading, key::BoardKey, shared::Shared};
 use crate::{
     broadcast::{Bundle, TimedClock},
     event::GameResult,
 };
+
+/// How often clocks are looked at though nothing has changed.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// Tells the events of `tables` until `stop`, those of each board in order and without a hole: it waits for events that
 /// were missed. It tells their clocks between the events as well.
@@ -40,10 +43,15 @@ pub(crate) async fn collect(
                     news.events.push((event.clone(), now_ms));
                 }
                 // What the broker has kept of a gateway that is away is of another time.
-                let is_fresh = read.get(key) != Some(&board.clock_at_ms) && hall.is_online(&key.gateway);
-                let clock = is_fresh.then(|| clock(board, now_ms, shared.now_ms())).flatten();
-                if let Some(clock) = clock {
-                    read.insert(key.clone(), board.clock_at_ms);
+                let is_new = |reading: &&Reading| read.get(key) != Some(&reading.at_ms);
+                let fresh = board
+                    .clock
+                    .as_ref()
+                    .filter(is_new)
+                    .filter(|_| hall.is_online(&key.gateway));
+                let Some(reading) = fresh else { continue };
+                if let Some(clock) = clock(board, reading, now_ms, shared.now_ms()) {
+                    read.insert(key.clone(), reading.at_ms);
                     news.clocks
                         .push((format!("{}/{}", key.gateway, key.board), clock));
                 }
@@ -58,6 +66,8 @@ pub(crate) async fn collect(
         }
         tokio::select! {
             changed = changes.changed() => if changed.is_err() { return },
+            // A clock that runs on as it did is no change.
+            () = tokio::time::sleep(LOOK) => {}
             () = stop.cancelled() => return,
         }
     }
@@ -65,12 +75,12 @@ pub(crate) async fn collect(
 
 /// What the clock of a board shows, if a game goes on there. `now_ms` is Unix time in milliseconds, `hall_ms` the same
 /// moment by the hall's own clock.
-fn clock(board: &Board, now_ms: i64, hall_ms: u64) -> Option<TimedClock> {
+fn clock(board: &Board, reading: &Reading, now_ms: i64, hall_ms: u64) -> Option<TimedClock> {
     let goes_on = board.online == Some(true) && board.game.result == Some(GameResult::Open);
-    let age_ms = i64::try_from(hall_ms.saturating_sub(board.clock_at_ms)).ok()?;
+    let age_ms = i64::try_from(hall_ms.saturating_sub(reading.at_ms)).ok()?;
     Some(TimedClock {
         game: board.game.game.filter(|_| goes_on)?,
-        clock: board.clock?,
+        clock: reading.clock,
         at_ms: now_ms.checked_sub(age_ms)?,
     })
 }

@@ -67,6 +67,8 @@ pub(super) struct Gateway {
     pub(crate) paired: Paired,
     /// The number of the present round, if it tells.
     pub(crate) round: Option<u32>,
+    /// When a command put that round in force, as Unix time in milliseconds.
+    round_began_ms: Option<i64>,
     /// The notices for its operator.
     pub(crate) notices: Vec<ToldNotice>,
     /// The machine of another gateway of its name, which stands by while this one is online.
@@ -74,6 +76,19 @@ pub(super) struct Gateway {
     /// What its states weigh, in bytes.
     weights: BTreeMap<String, usize>,
     pub(super) revision: u64,
+}
+
+/// The round of a gateway.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct GatewayRound {
+    /// Its name.
+    pub(crate) gateway: String,
+    /// The number of the round.
+    pub(crate) round: u32,
+    /// When a command put it in force, as Unix time in milliseconds.
+    pub(crate) began_ms: Option<i64>,
+    /// The players, White and Black, by the board's id.
+    pub(crate) players: Paired,
 }
 
 /// Everything that the page shows.
@@ -168,6 +183,20 @@ impl Hall {
         self.own_round = round;
         self.pair();
         self.brokers_revision = self.revision;
+    }
+
+    /// The rounds of the gateways that are online.
+    pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
+        let online = self.gateways.iter().filter(|(_, gateway)| gateway.online);
+        let round = |(name, gateway): (&String, &Gateway)| {
+            Some(GatewayRound {
+                gateway: name.clone(),
+                round: gateway.round?,
+                began_ms: gateway.round_began_ms,
+                players: gateway.paired.clone(),
+            })
+        };
+        online.filter_map(round).collect()
     }
 
     /// Tells the boards their players.
@@ -314,6 +343,11 @@ impl Hall {
                 gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
                 gateway.commands = info["commands"].as_bool();
                 gateway.round = serde_json::from_value(info["round"].clone()).ok().flatten();
+                let began = info["round_began"].as_str();
+                gateway.round_began_ms = began.and_then(|began| {
+                    let began: Option<jiff::Timestamp> = began.parse().ok();
+                    began.map(jiff::Timestamp::as_millisecond)
+                });
                 gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
             }
             _ => {

@@ -31,7 +31,7 @@ mod view;
 pub(crate) use access::Access;
 pub(crate) use board::Board;
 pub(crate) use collect::collect;
-pub(crate) use hall::Hall;
+pub(crate) use hall::{GatewayRound, Hall};
 pub(crate) use key::BoardKey;
 pub(crate) use listener::{Asks, Listener};
 pub(crate) use server::serve;

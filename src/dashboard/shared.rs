@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::hall::{Hall, NotGone, Paired};
+use super::hall::{GatewayRound, Hall, NotGone, Paired};
 use crate::broadcast::Pushed;
 
 /// The hall, and the number of its last change for tasks that wait for one.
@@ -50,6 +50,12 @@ impl Shared {
     /// Takes what lichess says of the games that this program broadcasts; none if it pushes nothing.
     pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
         self.change(|hall, _| hall.take_pushed(pushed));
+    }
+
+    /// The rounds of the gateways that are online.
+    #[must_use]
+    pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
+        self.hall().rounds()
     }
 
     /// Takes the round of this program's broadcast, if it has one, and its players.

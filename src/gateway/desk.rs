@@ -1,9 +1,10 @@
-//! The arbiter's desk: it checks pairings, puts them in force, and closes rounds.
+//! The arbiter's desk: it checks pairings, puts them in force, closes rounds and begins the next.
 //!
 //! A change is on the disk before anybody is told of it. It goes before the configuration, until that names a later
 //! round.
 
 mod games;
+mod next;
 mod tables;
 
 use std::path::Path;
@@ -13,10 +14,10 @@ use tokio::task::JoinSet;
 
 use crate::{
     broadcast::began_ms,
-    config::{Broadcast, Config, lichess::lichess_rounds},
+    config::{Config, lichess::lichess_rounds},
     journal::wall_ms,
-    mqtt::{CommandReply, NextRound, PairingsAsked, Refusal, ReplyTo},
-    tournament::{InForce, Pairings, TablesWrong, tables as order},
+    mqtt::{CommandReply, PairingsAsked, Refusal, ReplyTo},
+    tournament::{self, InForce, Pairings, PairingsError, TablesWrong, tables as order},
 };
 
 /// Why a command about rounds is refused.
@@ -31,6 +32,12 @@ enum Refused {
     Older(u32),
     #[error("no round is in force: put its pairings in force with `pairings`")]
     NoRound,
+    #[error("round {present} is in force, and round {asked} does not follow it: begin round {}", .present + 1)]
+    NotNext { asked: u32, present: u32 },
+    #[error("round {0} cannot begin: {1}; or put its pairings in force with `pairings`")]
+    Unpaired(u32, PairingsError),
+    #[error("{0:?} is no position to begin with: {1}; write the FEN of the position before the first move")]
+    Start(String, String),
     #[error(
         "the games go to lichess: give `lichess`, the last part of the address of round {0} there, eight letters and digits"
     )]
@@ -56,6 +63,9 @@ impl Refused {
             Self::Open(_) => "round_open",
             Self::Older(_) => "round_older",
             Self::NoRound => "no_round",
+            Self::NotNext { .. } => "round_not_next",
+            Self::Unpaired(..) => "round_unpaired",
+            Self::Start(..) => "start_wrong",
             Self::Lichess(_) => "lichess_round_missing",
             Self::NotKept(_) => "not_kept",
             Self::Tables(_) => "tables_wrong",
@@ -138,9 +148,10 @@ impl Desk {
         &self.configured
     }
 
-    /// Takes over another configuration.
+    /// Takes over another configuration, and what its file of pairings says of the round in force.
     pub(super) fn reconfigure(&mut self, config: Config) {
         self.configured = config;
+        self.read_again();
         self.look_at_tables();
     }
 
@@ -202,7 +213,15 @@ impl Desk {
                 .clone()
                 .or_else(|| before.and_then(|before| before.lichess.clone())),
             since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
-            closed: false,
+            ..InForce::default()
+        };
+        let in_force = InForce {
+            text: Some(asked.text.clone()).filter(|text| Pairings::has_rounds(text)),
+            start: asked
+                .start
+                .clone()
+                .or_else(|| before.and_then(|before| before.start.clone())),
+            ..in_force
         };
         let is_new = before.is_none();
         let path = config.journal.path.clone();
@@ -233,65 +252,32 @@ impl Desk {
                 return Some(Refused::Open(open));
             }
         }
-        let lichess = configured.and_then(|broadcast| broadcast.lichess.as_ref());
-        // The rounds of a broadcast are found or made by their numbers.
-        let pushes = lichess.is_some_and(|lichess| lichess.broadcast.is_none());
         let named = asked
             .lichess
             .as_ref()
             .or_else(|| self.present(asked.round)?.lichess.as_ref());
-        let wants = pushes && first != Some(asked.round);
+        self.why_unfit(asked.round, named, asked.start.as_ref())
+    }
+
+    /// Why `round` cannot be in force with this round on lichess and this array.
+    fn why_unfit(&self, round: u32, named: Option<&String>, start: Option<&String>) -> Option<Refused> {
+        if let Some(start) = start
+            && let Err(why) = tournament::array(start)
+        {
+            return Some(Refused::Start(start.clone(), why));
+        }
+        let configured = self.configured.broadcast.as_ref();
+        let first = configured.map(|broadcast| broadcast.tournament.round);
+        let lichess = configured.and_then(|broadcast| broadcast.lichess.as_ref());
+        // The rounds of a broadcast are found or made by their numbers.
+        let pushes = lichess.is_some_and(|lichess| lichess.broadcast.is_none());
+        let wants = pushes && first != Some(round);
         let fits = named.map_or(!wants, |named| lichess_rounds(named).is_ok());
-        (!fits).then_some(Refused::Lichess(asked.round))
+        (!fits).then_some(Refused::Lichess(round))
     }
 
     fn is_closed(&self, round: u32) -> bool {
         self.present(round).is_some_and(|in_force| in_force.closed)
-    }
-
-    /// Says which boards are without a result, and closes the round if there are none or `asked` says so. Returns the
-    /// answer, unless that comes later.
-    pub(super) fn next_round(&mut self, asked: NextRound, answer: ReplyTo) -> Option<CommandReply> {
-        let config = self.config();
-        let Some(round) = config.round() else {
-            return Some(answer.refused(Refused::NoRound.code(), &Refused::NoRound));
-        };
-        if !self.work.is_empty() {
-            return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
-        }
-        let present = self.present(round).cloned();
-        let paired = config.paired();
-        let path = config.journal.path.clone();
-        let folder = config.broadcast.map(|broadcast: Broadcast| broadcast.folder);
-        self.work.spawn_blocking(move || {
-            let since_ms = present.as_ref().map(|present| present.since_ms);
-            let since_ms = since_ms.or_else(|| began_ms(&folder?, round)).unwrap_or_default();
-            let open = match games::without_result(&path, round, since_ms, &paired) {
-                Ok(open) => open,
-                Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
-            };
-            let closes = open.is_empty() || asked.force;
-            let state = json!({ "round": round, "without_result": open, "closed": closes });
-            if !closes {
-                return Done {
-                    change: None,
-                    reply: answer.done(state),
-                };
-            }
-            let in_force = present.unwrap_or(InForce {
-                round,
-                pairings: None,
-                lichess: None,
-                since_ms,
-                closed: true,
-            });
-            let closed = InForce {
-                closed: true,
-                ..in_force
-            };
-            finish(&path, closed, &answer, state)
-        });
-        None
     }
 }
 
@@ -317,7 +303,7 @@ fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Don
 fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
     let paired = pairings.boards.iter().map(Option::as_ref);
     let paired = paired.chain(std::iter::repeat(None));
-    let seat = |((board, id), pairing): ((usize, &String), Option<&crate::tournament::Pairing>)| {
+    let seat = |((board, id), pairing): ((usize, &String), Option<&tournament::Pairing>)| {
         json!({
             "board": board,
             "id": id,
@@ -396,6 +382,7 @@ mod tests {
             round,
             put: true,
             lichess: lichess.map(str::to_owned),
+            start: None,
         }
     }
 
@@ -411,7 +398,7 @@ mod tests {
             pairings: Pairings::parse(&asked(round, lichess).text, round).ok(),
             lichess: lichess.map(str::to_owned),
             since_ms: 7,
-            closed: false,
+            ..InForce::default()
         });
     }
 
@@ -433,6 +420,29 @@ mod tests {
         assert_eq!(why_not(&desk, 5, Some("a1B2c3D5")), Some("round_open"));
         put(&mut desk, 4, None);
         assert_eq!(desk.config().broadcast.unwrap().lichess, None);
+    }
+
+    #[test]
+    fn a_later_round_has_its_own_array_or_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let array = "bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1";
+        let other = "rkqbbnnr/pppppppp/8/8/8/8/PPPPPPPP/RKQBBNNR w KQkq - 0 1";
+        let cast = format!("[broadcast]\nfolder = \"open\"\nround = 3\nstart = \"{array}\"\n");
+        let mut desk = Desk::open(hall(folder.path(), &["1"], &cast));
+        let start = |desk: &Desk| desk.config().broadcast.unwrap().tournament.start;
+        assert_eq!(start(&desk).as_deref(), Some(array));
+        put(&mut desk, 3, None);
+        assert_eq!(start(&desk).as_deref(), Some(array), "names were corrected");
+        put(&mut desk, 4, None);
+        assert_eq!(start(&desk), None);
+        desk.in_force.as_mut().unwrap().start = Some(other.into());
+        assert_eq!(start(&desk).as_deref(), Some(other));
+        let wrong = PairingsAsked {
+            start: Some("nonsense".into()),
+            ..asked(4, None)
+        };
+        let refused = desk.why_not(&wrong, &desk.config()).unwrap();
+        assert_eq!(refused.code(), "start_wrong");
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub struct GatewayInfo {
     /// Number of the round that is played, where there are rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     round: Option<u32>,
+    /// When a command put that round in force, RFC 3339 UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    round_began: Option<String>,
 }
 
 impl GatewayInfo {
@@ -46,6 +49,8 @@ impl GatewayInfo {
             let is_named = players.iter().any(Option::is_some);
             is_named.then(|| (board.id.to_string(), players))
         };
+        let in_force = config.in_force.as_ref();
+        let began = in_force.and_then(|round| jiff::Timestamp::from_millisecond(round.since_ms).ok());
         Self {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: SCHEMA_VERSION,
@@ -55,6 +60,7 @@ impl GatewayInfo {
             commands: config.commands,
             players: config.boards.iter().filter_map(named).collect(),
             round: config.round(),
+            round_began: began.map(|began| began.to_string()),
         }
     }
 }

@@ -105,15 +105,25 @@ pub struct PairingsAsked {
     pub put: bool,
     /// The round on lichess, where the games go there: the last part of its address.
     pub lichess: Option<String>,
+    /// FEN of the position with which all games of the round begin, if that is not the initial array.
+    pub start: Option<String>,
 }
 
-/// Which boards are without a result. The round is closed when none is, and the pairings of the next may follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+/// Which boards are without a result. The round is closed when none is, and the next may follow.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NextRound {
     /// Closes it although boards are without a result.
     #[serde(default)]
     pub force: bool,
+    /// Number of the round that begins when this one is closed, by the pairings that are known already. A command that
+    /// comes twice begins one round.
+    #[schemars(range(min = 1, max = 99))]
+    pub begin: Option<u32>,
+    /// With `begin`: the new round on lichess, where the games go there, as in `pairings`.
+    pub lichess: Option<String>,
+    /// With `begin`: the array of the new round, as in `pairings`.
+    pub start: Option<String>,
 }
 
 /// Which board stands on which table. With `boards` that is put in force, for this round and all that follow.
@@ -298,21 +308,30 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
         "history" => read(verb, fields).map(Target::History),
         "pairings" => {
             let asked: PairingsAsked = read(verb, fields)?;
-            if !(1..=99).contains(&asked.round) {
-                return Err(Refusal::BadFields {
-                    verb: verb.to_owned(),
-                    reason: format!("the round is a number from 1 to 99, and not {}", asked.round),
-                });
-            }
+            is_round(verb, asked.round)?;
             Ok(Target::Pairings(asked))
         }
-        "next_round" => read(verb, fields).map(Target::NextRound),
+        "next_round" => {
+            let asked: NextRound = read(verb, fields)?;
+            asked.begin.map_or(Ok(()), |round| is_round(verb, round))?;
+            Ok(Target::NextRound(asked))
+        }
         "bind" => read(verb, fields).map(Target::Bind),
         "republish" => Ok(Target::Republish),
         "ping" => Ok(Target::Ping),
         "reload" => Ok(Target::Reload),
         "log" => read(verb, fields).map(Target::Log),
         _ => Err(unknown(verb, &GATEWAY_VERBS)),
+    }
+}
+
+fn is_round(verb: &str, round: u32) -> Result<(), Refusal> {
+    match round {
+        1..=99 => Ok(()),
+        _ => Err(Refusal::BadFields {
+            verb: verb.to_owned(),
+            reason: format!("the round is a number from 1 to 99, and not {round}"),
+        }),
     }
 }
 

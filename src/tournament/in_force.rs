@@ -4,18 +4,31 @@ use std::{io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{beside, pairings::Pairings};
+use super::{
+    beside,
+    pairings::{Pairings, PairingsError},
+};
 
 /// The ending of the file's name, behind that of the journal.
 const ENDING: &str = "round";
 
 /// A round in force.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InForce {
     /// Number of the round.
     pub round: u32,
     /// The pairings; none where the configuration has them.
     pub pairings: Option<Pairings>,
+    /// The text that the pairings are from, where it says of its games which round they are of: a later round begins
+    /// from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// True where the pairings are from the file that the configuration names.
+    #[serde(default)]
+    pub is_from_file: bool,
+    /// FEN of the position with which all games of the round begin, if that is not the initial array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
     /// Id of the round on lichess, if it differs from the configured one.
     pub lichess: Option<String>,
     /// When it began, as Unix time in milliseconds.
@@ -31,6 +44,18 @@ impl InForce {
     /// When the file cannot be read.
     pub fn kept(path: &Path) -> io::Result<Option<Self>> {
         beside::read(path, ENDING)
+    }
+
+    /// Reads the pairings again from the `file` that they are from, which may have been corrected; `boards` is their
+    /// number. True when they are others now.
+    ///
+    /// # Errors
+    /// When the file has no such round any more, or mistakes in it. The pairings are then as they were.
+    pub fn read_again(&mut self, file: &Path, boards: usize) -> Result<bool, PairingsError> {
+        let pairings = Some(Pairings::of_round(&Pairings::text(file)?, self.round, boards)?);
+        let is_new = self.pairings != pairings;
+        self.pairings = pairings;
+        Ok(is_new)
     }
 
     /// Keeps the round beside the journal at `path`. When this returns, a loss of power does not undo it.
@@ -54,9 +79,8 @@ mod tests {
         let in_force = InForce {
             round: 4,
             pairings: Pairings::parse("board,white,black\n1,A,B\n", 4).ok(),
-            lichess: None,
             since_ms: 7,
-            closed: false,
+            ..InForce::default()
         };
         in_force.keep(&journal).unwrap();
         assert_eq!(InForce::kept(&journal).unwrap(), Some(in_force));

@@ -6,6 +6,7 @@ pub mod pairings;
 pub mod tables;
 
 use serde::{Deserialize, Serialize};
+use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use crate::game::Period;
 pub use in_force::InForce;
@@ -37,6 +38,17 @@ pub struct Tournament {
     /// Games that begin at this time or later belong to a later round; none while there is none. Unix time in
     /// milliseconds.
     pub until_ms: Option<i64>,
+}
+
+/// The FEN in `text`, if games can begin with its position.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn array(text: &str) -> Result<String, String> {
+    let fen: Fen = text.parse().map_err(|error| format!("{error}"))?;
+    let chess: Result<Chess, _> = fen.clone().into_position(CastlingMode::Chess960);
+    chess.map_err(|error| error.to_string())?;
+    Ok(fen.to_string())
 }
 
 /// How far the public is behind the board. A half-move must satisfy both `ms` and `moves`.

@@ -210,13 +210,13 @@ fn the_page_tells_of_a_broadcast_of_its_own_and_what_to_do() {
         "return /ничего не принято: \\S+ отвечает 401.*ключ недействителен/.test(document.querySelector('.casts.bad')?.textContent)",
     );
     browser.click(".tongue");
-    // What is put in force at a gateway changes nothing of it.
+    // It says at which round it is.
     browser.click(".rounds-button");
     let own = browser.until(
         "whose round it is",
         "return document.querySelector('.rounds .own:not([hidden])')?.textContent",
     );
-    assert!(own.as_str().unwrap().contains("where round 1 is played"), "{own}");
+    assert!(own.as_str().unwrap().contains("is at round 1,"), "{own}");
     fs::write(&config, text.to_owned() + "round = 2\n").unwrap();
     let pid = page.child.id().to_string();
     assert!(
@@ -228,7 +228,7 @@ fn the_page_tells_of_a_broadcast_of_its_own_and_what_to_do() {
     );
     browser.until(
         "the next round",
-        "return document.querySelector('.rounds .own').textContent.includes('where round 2 is played')",
+        "return document.querySelector('.rounds .own').textContent.includes('is at round 2,')",
     );
     fs::write(&config, "").unwrap();
     assert!(

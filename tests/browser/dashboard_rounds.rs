@@ -230,6 +230,127 @@ fn pairings_are_looked_through_put_in_force_and_the_round_is_closed() {
     assert!(daemon.stop());
 }
 
+/// Two gateways begin the next round by one button, and each answers.
+#[test]
+fn one_button_begins_the_next_round_at_all_gateways() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let Some(browser) = Browser::start(&json!({})) else {
+        return;
+    };
+    let capture = read_capture(&vienna()).unwrap();
+    let gateway = |name: &str, rounds: &str| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let seat = Seat {
+            id: "1".into(),
+            port: "/nowhere/board",
+            capture: &capture,
+        };
+        let config = configure(&folder, mosquitto.port, &[seat]);
+        std::fs::write(folder.join("pairings.csv"), rounds).unwrap();
+        let text = std::fs::read_to_string(&config).unwrap();
+        let text = text.replace("\"gw\"", &format!("\"{name}\""));
+        let cast = "[broadcast]\nfolder = \"open\"\npairings = \"pairings.csv\"\n";
+        std::fs::write(&config, text + cast).unwrap();
+        Daemon::start(&config)
+    };
+    let head = "round,board,white,black\n";
+    let one = gateway(
+        "row-1",
+        &format!("{head}1,1,Moss,Tal\n2,1,Berg,Dorn\n3,1,Kolb,Lund\n"),
+    );
+    let two = gateway("row-2", &format!("{head}1,1,Euwe,Reti\n2,1,Vidmar,Grob\n"));
+    let server = Server::start(mosquitto.port, free_port(), &[]);
+    browser.resize(1280, 1000);
+    browser.open(&server.url(""));
+    browser.until(
+        "the players of both",
+        "const text = document.querySelector('.hall, main').textContent;
+         return text.includes('Moss') && text.includes('Euwe')",
+    );
+    browser.click(".rounds-button");
+    let label = "return document.querySelector('[data-action=begin]').textContent";
+    assert_eq!(browser.run(label), "Begin round 2");
+    let answers = |kind: &str| {
+        let answers =
+            format!("[...document.querySelectorAll('.answers > .{kind}')].map((one) => one.textContent)");
+        browser.until(
+            "the answers",
+            "return document.querySelectorAll('.answers > li').length > 0",
+        );
+        let told: Vec<String> = serde_json::from_value(browser.run(&format!("return {answers}"))).unwrap();
+        told
+    };
+    browser.click("[data-action=begin]");
+    let open = answers("refused");
+    assert_eq!(
+        open,
+        [
+            "row-1: Round 1 is still without results: 1Board 1: Moss – Tal",
+            "row-2: Round 1 is still without results: 1Board 1: Euwe – Reti"
+        ]
+    );
+    browser.click("[data-action=begin-force]");
+    browser.until(
+        "both",
+        "return document.querySelectorAll('.answers > .done').length === 2",
+    );
+    assert_eq!(answers("done")[1], "row-2: round 2 has begun");
+    browser.until(
+        "the players of the second round",
+        "const text = document.querySelector('.hall, main').textContent;
+         return text.includes('Berg') && text.includes('Vidmar')",
+    );
+    // Another click begins no third round.
+    assert_eq!(browser.run(label), "Begin round 2");
+    browser.until(
+        "nobody to tell",
+        "return document.querySelector('[data-action=begin]').disabled",
+    );
+    browser.click("[data-action=close]");
+
+    // One gateway knows the third round, and the other says that it does not.
+    browser.click(".rounds-button");
+    assert_eq!(browser.run(label), "Begin round 3");
+    browser.click("[data-action=begin]");
+    assert_eq!(answers("refused").len(), 2);
+    browser.click("[data-action=begin-force]");
+    browser.until(
+        "one",
+        "return document.querySelectorAll('.answers > .done').length === 1",
+    );
+    assert_eq!(answers("done"), ["row-1: round 3 has begun"]);
+    let left = answers("refused");
+    assert!(
+        left.len() == 1 && left[0].starts_with("row-2: round 3 cannot begin: no game of round 3"),
+        "{left:?}"
+    );
+
+    // Several rounds on lichess have place in the field, and what lichess does not know is seen.
+    let is_valid = |text: &str| {
+        browser.run(&format!(
+            "const lichess = document.querySelector('.rounds [name=lichess]'); lichess.value = '{text}'; return lichess.checkValidity()"
+        ))
+    };
+    assert_eq!(is_valid("a1B2c3D4"), true);
+    assert_eq!(is_valid("https://lichess.org/x"), false);
+    assert_eq!(is_valid("a1B2c3D4 1-100, e5F6g7H8 101-180"), true);
+    paste(&browser, &format!("{head}3,1,Kolb,Lund\n"));
+    browser.run("document.querySelector('.rounds [name=round]').value = 3");
+    browser.click("[data-action=check]");
+    browser.until(
+        "nothing is wrong",
+        "return !document.querySelector('[data-action=put]').disabled",
+    );
+    browser.click("[data-action=put]");
+    browser.until("the round", "return document.querySelector('.found .done')");
+    let kept = std::fs::read_to_string(folder.path().join("row-1/journal.sqlite.round")).unwrap();
+    assert!(kept.contains("a1B2c3D4 1-100, e5F6g7H8 101-180"), "{kept}");
+    assert_eq!(browser.complaints(), [""; 0]);
+    assert!(one.stop() && two.stop());
+}
+
 /// The dialog says this, and it is drawn.
 pub fn says(evening: &Evening, what: &str) {
     evening.sees(

@@ -130,7 +130,7 @@ impl Pushed {
             let name = &self.boards[i].name;
             let game = game.unwrap_or_else(|refusal| panic!("{name}: {refusal:?} of {pgn}"));
             assert!(!game.dropped, "{name}: a king in the centre: {pgn}");
-            assert_eq!(game.moves.len(), half_moves(pgn), "{name}: {pgn}");
+            assert_eq!(game.moves.len(), half_moves(pgn).len(), "{name}: {pgn}");
             let chapter = &self.server.chapters[i];
             let round = format!("{}.{}", self.round.number(), i + 1);
             assert_eq!(

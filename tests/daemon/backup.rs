@@ -111,9 +111,8 @@ async fn is_backed_up_and_restored(wiring: Wiring) {
     let in_force = InForce {
         round: 2,
         pairings: Pairings::parse("board,white,black\n1,Anna,Boris\n", 2).ok(),
-        lichess: None,
         since_ms: 7,
-        closed: false,
+        ..InForce::default()
     };
     in_force.keep(&at("journal.sqlite")).unwrap();
     let bound = ["1".to_owned()];

@@ -84,6 +84,7 @@ mod pressure;
 mod record;
 mod reload;
 mod rollout;
+mod rounds_begin;
 mod rounds_commands;
 mod setups;
 mod sim_simulate;

@@ -11,20 +11,20 @@ use crate::{
 };
 
 /// The arbiter, who numbers his commands.
-struct Arbiter {
-    subscriber: Subscriber,
+pub struct Arbiter {
+    pub subscriber: Subscriber,
     commands: std::cell::Cell<u32>,
 }
 
 impl Arbiter {
-    async fn new(port: u16) -> Self {
+    pub async fn new(port: u16) -> Self {
         Self {
             subscriber: Subscriber::new(port, "#").await,
             commands: std::cell::Cell::new(0),
         }
     }
 
-    async fn ask(&self, verb: &str, mut fields: Value) -> Value {
+    pub async fn ask(&self, verb: &str, mut fields: Value) -> Value {
         let reference = self.commands.get() + 1;
         self.commands.set(reference);
         fields["ref"] = reference.into();
@@ -40,7 +40,7 @@ impl Arbiter {
     }
 
     /// Sends a command whose answer nobody waits for.
-    async fn say(&self, verb: &str, fields: &Value) {
+    pub async fn say(&self, verb: &str, fields: &Value) {
         let topic = format!("dgt2mqtt/gw/cmd/{verb}");
         self.subscriber
             .publish(&topic, false, fields.to_string(), None)
@@ -48,7 +48,7 @@ impl Arbiter {
     }
 
     /// Who plays at which board as a daemon says that is none of the `former` ones, and its boot id.
-    async fn players(&self, former: &[&str]) -> (Value, String) {
+    pub async fn players(&self, former: &[&str]) -> (Value, String) {
         let is_new = |got: &broker::Got| {
             got.topic == "dgt2mqtt/gw/info" && !former.contains(&got.json()["boot_id"].as_str().unwrap())
         };
@@ -64,26 +64,26 @@ impl Arbiter {
     }
 
     /// Waits until `white` plays at a board.
-    async fn names(&self, board: &str, white: &str) {
+    pub async fn names(&self, board: &str, white: &str) {
         let says =
             |got: &broker::Got| got.topic == "dgt2mqtt/gw/info" && got.json()["players"][board][0] == white;
         self.subscriber.wait("the names", says).await;
     }
 
-    async fn done(&self, verb: &str, fields: Value) -> Value {
+    pub async fn done(&self, verb: &str, fields: Value) -> Value {
         let answer = self.ask(verb, fields).await;
         assert_eq!(answer["ok"], true, "{verb}: {answer}");
         answer["state"].clone()
     }
 
-    async fn refused(&self, verb: &str, fields: Value) -> String {
+    pub async fn refused(&self, verb: &str, fields: Value) -> String {
         let answer = self.ask(verb, fields).await;
         assert_eq!(answer["ok"], false, "{verb}: {answer}");
         answer["error"]["code"].as_str().unwrap().to_owned()
     }
 
     /// A daemon that is none of the `former` ones says who plays at board 1. Returns its boot id.
-    async fn info(&self, white: Option<&str>, former: &[&str]) -> String {
+    pub async fn info(&self, white: Option<&str>, former: &[&str]) -> String {
         let says = |got: &broker::Got| {
             got.topic == "dgt2mqtt/gw/info"
                 && got.json()["players"]["1"][0].as_str() == white
@@ -93,7 +93,7 @@ impl Arbiter {
         got.json()["boot_id"].as_str().unwrap().to_owned()
     }
 
-    async fn event(&self, kind: &str, game: u32) -> Value {
+    pub async fn event(&self, kind: &str, game: u32) -> Value {
         let topic = format!("dgt2mqtt/gw/board/1/event/{kind}");
         let is_it = |got: &broker::Got| got.topic == topic && got.json()["game"] == game;
         self.subscriber.wait(kind, is_it).await.json()

@@ -83,7 +83,10 @@ fn what_is_known_before_the_first_move_is_there() {
         ..Tournament::default()
     };
     let pairings = Pairings::parse(text, 1).unwrap();
+    let mut by_hand = ByHand::default();
+    by_hand.take(&pairings, 0);
     let mut round = Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()]);
+    round.enter(by_hand);
     let files = round.files(0);
     let of_array = format!("[Variant \"Chess960\"]\n[SetUp \"1\"]\n[FEN \"{array}\"]\n");
     let game = &files["round-1/game-1.pgn"];
@@ -101,6 +104,70 @@ fn what_is_known_before_the_first_move_is_there() {
     let stands =
         serde_json::json!([{ "teams": ["Riga", "Oslo"], "points": [0.5, 0.5], "over": 1, "games": 3 }]);
     assert_eq!(index["matches"], stands);
+}
+
+#[test]
+fn a_result_by_hand_is_held_back_as_all_results_are() {
+    let text = |result: &str| {
+        let text = format!("board,white,white_team,black,black_team,result\n1,A,Riga,B,Oslo,{result}\n");
+        Pairings::parse(&text, 1).unwrap()
+    };
+    let tournament = Tournament {
+        round: 1,
+        delay: Delay {
+            ms: 600,
+            moves: 3,
+            result_ms: 50,
+        },
+        combined: true,
+        ..Tournament::default()
+    };
+    let mut by_hand = ByHand::default();
+    by_hand.take(&text(""), 0);
+    let none = Round::new(tournament.clone(), text(""), Vec::new()).files(0);
+    by_hand.take(&text("1-0"), 1_000);
+    by_hand.take(&text("1-0"), 1_500);
+    by_hand.take(&text("0-1"), 2_000);
+    by_hand.take(&text(""), 3_000);
+    let mut round = Round::new(tournament, text(""), Vec::new());
+    round.enter(by_hand);
+    assert_eq!(round.files(1_649), none, "no file betrays it");
+    let says = |round: &mut Round, now_ms: i64| {
+        let files = round.files(now_ms);
+        let index: serde_json::Value = serde_json::from_str(&files["round-1/index.json"]).unwrap();
+        let result = index["pairings"][0]["result"].as_str().unwrap().to_owned();
+        assert!(files["round-1/game-1.pgn"].ends_with(&format!("\n{result}\n")));
+        assert!(files["round-1/games.pgn"].contains(&format!("[Result \"{result}\"]")));
+        (result, index["matches"][0]["points"].clone())
+    };
+    let points = |white: f32, black: f32| serde_json::json!([white, black]);
+    for (now_ms, result, stand) in [
+        (1_650, "1-0", points(1.0, 0.0)),
+        (2_650, "0-1", points(0.0, 1.0)),
+        (3_650, "*", points(0.0, 0.0)),
+    ] {
+        assert_eq!(round.next_change_ms(now_ms - 1), Some(now_ms));
+        assert_eq!(says(&mut round, now_ms), (result.to_owned(), stand), "{now_ms}");
+    }
+    assert_eq!(round.next_change_ms(3_650), None);
+}
+
+#[test]
+fn a_game_has_its_own_array_or_that_of_the_round() {
+    let initial = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let other = "rkqbbnnr/pppppppp/8/8/8/8/PPPPPPPP/RKQBBNNR w KQkq - 0 1";
+    let mut pairings = Pairings::parse("board,white,black\n1,A,B\n2,C,D\n3,E,F\n", 1).unwrap();
+    pairings.boards[1].as_mut().unwrap().start = Some(other.into());
+    pairings.boards[2].as_mut().unwrap().start = Some(initial.into());
+    let tournament = Tournament {
+        round: 1,
+        start: Some("bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1".into()),
+        ..Tournament::default()
+    };
+    let files = Round::new(tournament, pairings, Vec::new()).files(0);
+    assert!(files["round-1/game-1.pgn"].contains("[FEN \"bbqnrkrn/"));
+    assert!(files["round-1/game-2.pgn"].contains("[FEN \"rkqbbnnr/"));
+    assert!(!files["round-1/game-3.pgn"].contains("FEN"));
 }
 
 #[test]

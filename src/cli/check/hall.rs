@@ -26,8 +26,8 @@ pub(super) fn describe(gateways: &[Config]) -> String {
     if let Some((_, writers)) = writers.first() {
         let _ = writeln!(
             text,
-            "\nNote: the gateways {} each write a broadcast of their own boards. Where one broadcast is wanted, write \
-             [gateways.NAME.broadcast] for the gateway that writes it.",
+            "\nNote: the gateways {} each write a broadcast of their own boards. Where one broadcast is wanted, leave \
+             [broadcast] out here, and write it into a file of its own for `dgt2mqtt dashboard`.",
             writers.join(", ")
         );
     }
@@ -69,7 +69,8 @@ pub(super) fn conflicts(gateways: &[Config]) -> Vec<String> {
     let rounds = rounds.into_iter().map(|(round, of)| {
         format!(
             "the round {round} on lichess gets the games of several gateways, {}: each would replace those of the others\n    \
-             write [gateways.NAME.broadcast] for one gateway, whose `boards` name those of all",
+             have `dgt2mqtt dashboard` write the broadcast of the whole hall, or write \
+             [gateways.NAME.broadcast.lichess] with a round for each gateway",
             of.join(", ")
         )
     });

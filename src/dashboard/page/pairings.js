@@ -1,6 +1,7 @@
 // Rounds: pairings are pasted or taken from a file, looked through, shown and put in force; a round is closed.
 
 import { askGateway, field } from "./ask.js";
+import { NextRound, openSeat } from "./begin.js";
 import { h, say } from "./dom.js";
 import { lockNote, obstacle } from "./lock.js";
 import { bindTables, tablesHear } from "./tables.js";
@@ -12,6 +13,9 @@ let present = null;
 
 /** Bytes of pairings, at most: what a gateway takes. */
 const MOST = 192 * 1024;
+
+/** Rounds on lichess, each with or without the numbers of its games. */
+const LICHESS = " *[A-Za-z0-9]{8}( +\\d+ *- *\\d+)? *(, *[A-Za-z0-9]{8}( +\\d+ *- *\\d+)? *)*";
 
 /** In Cyrillic whole words are beyond ASCII; in western languages single letters among others are. */
 function isCyrillic(bytes) {
@@ -35,8 +39,6 @@ async function textOf(file) {
     return new TextDecoder(isCyrillic(new Uint8Array(bytes)) ? "windows-1251" : "windows-1252").decode(bytes);
   }
 }
-
-const versus = ({ white, black }) => `${white ?? t("white")} – ${black ?? t("black")}`;
 
 const told = (mistake) =>
   (mistake.line ? `${t("pairings_line", mistake)}: ` : "") + t(`pairings_${mistake.code}`, mistake);
@@ -64,7 +66,9 @@ class Rounds {
     this.gateway.addEventListener("input", () => { this.round.value = roundOf(); });
     this.text = h("textarea", { name: "text", rows: 8, spellcheck: "false", placeholder: "board,white,white_elo,black,black_elo" });
     this.file = h("input", { name: "file", type: "file", accept: ".csv,.txt,.trf,.trfx" });
-    this.lichess = h("input", { name: "lichess", maxlength: 8, pattern: "[A-Za-z0-9]{8}", autocomplete: "off" });
+    this.lichess = h("input", { name: "lichess", maxlength: 400, pattern: LICHESS, autocomplete: "off" });
+    this.start = h("input", { name: "start", maxlength: 100, autocomplete: "off" });
+    this.next = new NextRound(hall, (gateway) => this.#furtherOf(gateway), (...found) => this.#tell(...found));
     this.found = h("div", { class: "found", role: "status" });
     this.put = this.#button("pairings_put", "put", () => this.#put(), "primary");
     this.sends = [
@@ -83,12 +87,14 @@ class Rounds {
       field(t("pairings_file"), this.file),
       field(t("pairings_text"), this.text),
       field(t("pairings_lichess"), this.lichess),
+      field(t("pairings_start"), this.start),
       this.locked,
       this.found,
       h("div", { class: "buttons" },
         this.#button("pairings_close", "close", () => this.dialog.close()),
-        this.sends));
-    for (const control of [this.gateway, this.round, this.text, this.lichess]) control.addEventListener("input", () => this.#changed());
+        this.sends,
+        this.next.button));
+    for (const control of [this.gateway, this.round, this.text, this.lichess, this.start]) control.addEventListener("input", () => this.#changed());
     this.file.addEventListener("change", async () => {
       const [file] = this.file.files;
       if (!file || this.#isTooLarge(file.size)) return;
@@ -108,6 +114,7 @@ class Rounds {
     const why = this.gateway.value ? obstacle("pairings", this.gateway.value, this.hall) : t("pairings_no_gateway");
     for (const button of this.sends) button.disabled = why != null;
     this.put.disabled ||= !fits;
+    this.next.look();
     this.locked.hidden = why == null;
     say(this.locked, why ?? "");
     const round = this.hall.ownRound;
@@ -144,9 +151,21 @@ class Rounds {
   }
 
   #fields() {
-    const fields = { text: this.text.value, round: Number(this.round.value) };
-    if (this.lichess.value) fields.lichess = this.lichess.value;
-    return fields;
+    return { text: this.text.value, round: Number(this.round.value), ...this.#further() };
+  }
+
+  /** What a round has besides its pairings. */
+  #further() {
+    const further = {};
+    if (this.lichess.value) further.lichess = this.lichess.value;
+    if (this.start.value) further.start = this.start.value;
+    return further;
+  }
+
+  /** What the next round has at a gateway: a round on lichess is that of the one gateway which was chosen. */
+  #furtherOf(gateway) {
+    const { lichess, ...others } = this.#further();
+    return gateway === this.gateway.value ? { lichess, ...others } : others;
   }
 
   /** Whoever took a wrong file hears it at once. */
@@ -219,7 +238,7 @@ class Rounds {
     const close = this.#button("next_round_force", "force", () => this.#next(true));
     this.#tell(
       h("h3", {}, t("next_round_open", { round: state.round, n: open.length })),
-      h("ul", { class: "open" }, open.map((seat) => h("li", {}, `${t("board", { id: seat.board })}: ${versus(seat)}`))),
+      h("ul", { class: "open" }, open.map(openSeat)),
       h("div", { class: "buttons" }, close));
   }
 }

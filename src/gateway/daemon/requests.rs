@@ -55,7 +55,7 @@ impl Daemon {
                     .for_each(|reply| self.publisher_handle().reply(reply));
             }
             Target::NextRound(asked) => {
-                let reply = self.desk.next_round(asked, answer);
+                let reply = self.desk.next_round(&asked, answer);
                 reply
                     .into_iter()
                     .for_each(|reply| self.publisher_handle().reply(reply));

@@ -1,5 +1,7 @@
 //! Pairings as a table: a line with the names of the columns, then a line for each game.
 
+use std::collections::BTreeSet;
+
 use csv::{ReaderBuilder, StringRecord, Terminator};
 
 use super::{
@@ -8,8 +10,9 @@ use super::{
     filled,
     mistake::{Mistake, MistakeKind},
 };
+use crate::tournament::array;
 
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "round",
     "board",
     "white",
@@ -25,6 +28,7 @@ const COLUMNS: [&str; 15] = [
     "black_federation",
     "black_team",
     "result",
+    "start",
 ];
 
 /// The games of `round`, as far as they can be read.
@@ -35,18 +39,12 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     let Some((head_line, head)) = lines.next() else {
         return Vec::new();
     };
-    let separator = [',', ';', '\t']
-        .into_iter()
-        .max_by_key(|separator| head.matches(*separator).count());
-    let separator = separator.unwrap_or(',');
+    let separator = separator(head);
     let Some(head) = cells(head, separator) else {
         wrong.push(Mistake::at(head_line, MistakeKind::QuoteOpen));
         return Vec::new();
     };
-    let columns: Vec<String> = head
-        .iter()
-        .map(|name| name.to_lowercase().replace([' ', '-'], "_"))
-        .collect();
+    let columns = columns(&head);
     let found = wrong.len();
     let at_head = |what| Mistake::at(head_line, what);
     let unknown = columns.iter().filter(|name| !COLUMNS.contains(&name.as_str()));
@@ -68,7 +66,7 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
     if wrong.len() > found {
         return Vec::new();
     }
-    let mut seated = Vec::new();
+    let mut seated: Vec<Seated> = Vec::new();
     for (line, text) in lines {
         let Some(cells) = cells(text, separator) else {
             wrong.push(Mistake::at(line, MistakeKind::QuoteOpen));
@@ -82,11 +80,48 @@ pub(super) fn read(text: &str, round: u32, wrong: &mut Vec<Mistake>) -> Vec<Seat
             continue;
         }
         match row.game(line) {
-            Ok(game) => seated.extend(game),
+            Ok(game) => {
+                let above = seated.last().and_then(|game| game.pairing.start.clone());
+                seated.extend(game.map(|mut game| {
+                    game.pairing.start = game.pairing.start.or(above);
+                    game
+                }));
+            }
             Err(what) => wrong.push(Mistake::at(line, what)),
         }
     }
     seated
+}
+
+/// The rounds that the rows name.
+pub(super) fn rounds(text: &str) -> BTreeSet<u32> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let head = lines.next().unwrap_or_default();
+    let separator = separator(head);
+    let columns = cells(head, separator).map_or_else(Vec::new, |head| columns(&head));
+    let rows = lines.filter_map(|line| cells(line, separator));
+    let round = |cells: StringRecord| {
+        let row = Row {
+            columns: &columns,
+            cells: &cells,
+        };
+        row.get("round")?.parse().ok()
+    };
+    rows.filter_map(round).collect()
+}
+
+/// What stands between the cells of a table that begins with `head`.
+fn separator(head: &str) -> char {
+    let separators = [',', ';', '\t'].into_iter();
+    let most = separators.max_by_key(|separator| head.matches(*separator).count());
+    most.unwrap_or(',')
+}
+
+fn columns(head: &StringRecord) -> Vec<String> {
+    head.iter()
+        .map(|name| name.to_lowercase().replace([' ', '-'], "_"))
+        .collect()
 }
 
 struct Row<'a> {
@@ -112,12 +147,21 @@ impl Row<'_> {
             });
         };
         let result = self.result()?;
+        let start = match self.get("start") {
+            None => None,
+            Some(text) => Some(array(&text).map_err(|why| MistakeKind::StartWrong { text, why })?),
+        };
         let pairing = self.player("white").zip(self.player("black"));
         Ok(pairing.map(|(white, black)| Seated {
             line,
             black_line: line,
             board,
-            pairing: Pairing { white, black, result },
+            pairing: Pairing {
+                white,
+                black,
+                result,
+                start,
+            },
         }))
     }
 

@@ -50,6 +50,11 @@ pub enum MistakeKind {
     /// A result is none that PGN has.
     #[error("{text:?} is no result; write 1-0, 0-1 or 1/2-1/2, or nothing while the game is not over")]
     ResultUnknown { text: String },
+    /// A game cannot begin with the position.
+    #[error(
+        "{text:?} is no position to begin with: {why}; write the FEN of the position before the first move"
+    )]
+    StartWrong { text: String, why: String },
     /// A quote is open at the end of its line.
     #[error("a quote is not closed; close it in the same line, and write a quote within quotes twice")]
     QuoteOpen,
@@ -78,7 +83,7 @@ pub enum MistakeKind {
 }
 
 const COLUMNS_HELP: &str = "the first line names the columns, separated by commas, semicolons or tabs: board, white, black \
-                            and, if wanted, round, white_elo, white_title, white_fide_id, white_federation, white_team, the same for black, and result";
+                            and, if wanted, round, white_elo, white_title, white_fide_id, white_federation, white_team, the same for black, result and start";
 
 const PLAYER_HELP: &str =
     "a line of a player is `001`, then columns 5-8 his number, 15-47 his name and from 92 ten for each round";

@@ -41,6 +41,9 @@ pub struct Pairing {
     /// The result that somebody entered by hand: `1-0`, `0-1` or `1/2-1/2`. It counts where no board has the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
+    /// FEN of the position with which the game begins, if the pairings say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
 }
 
 /// The pairings of one round, as a file has them.
@@ -75,6 +78,11 @@ pub enum PairingsError {
     /// The file cannot be read.
     #[error("cannot read the pairings {path}: {reason}; name a CSV or TRF file that this user may read")]
     Unreadable { path: String, reason: String },
+    /// Nothing says which games are of the round.
+    #[error(
+        "no game of round {0} is in the pairings; a table (CSV) says in its column `round` which of its games are of that round"
+    )]
+    NoRound(u32),
     /// The file has these mistakes.
     #[error("{}", listed(.0))]
     Wrong(Vec<Mistake>),
@@ -98,8 +106,7 @@ impl Pairings {
     pub fn check(text: &str, round: u32, boards: Option<usize>) -> Checked {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (mut wrong, mut noted, mut pairings) = (Vec::new(), Vec::new(), Self::default());
-        let is_trf = text.lines().any(|line| line.starts_with("001 "));
-        let seated = if is_trf {
+        let seated = if is_trf(text) {
             (pairings.name, pairings.site) = trf::tournament(text);
             pairings.periods = trf::periods(text);
             trf::read(text, round, &mut wrong)
@@ -131,6 +138,24 @@ impl Pairings {
         Self::fit(text, round, None)
     }
 
+    /// True where `text` says of its games which round they are of.
+    #[must_use]
+    pub fn has_rounds(text: &str) -> bool {
+        is_trf(text) || !csv::rounds(text).is_empty()
+    }
+
+    /// The pairings of `round` from a `text` that says of its games which round they are of; `boards` is the number of
+    /// boards.
+    ///
+    /// # Errors
+    /// All mistakes, or that no game says that it is of the round.
+    pub fn of_round(text: &str, round: u32, boards: usize) -> Result<Self, PairingsError> {
+        if !is_trf(text) && !csv::rounds(text).contains(&round) {
+            return Err(PairingsError::NoRound(round));
+        }
+        Self::fit(text, round, Some(boards))
+    }
+
     fn fit(text: &str, round: u32, boards: Option<usize>) -> Result<Self, PairingsError> {
         let checked = Self::check(text, round, boards);
         if checked.wrong.is_empty() {
@@ -145,12 +170,25 @@ impl Pairings {
     /// # Errors
     /// All mistakes, or that the file cannot be read.
     pub fn load(path: &Path, round: u32, boards: Option<usize>) -> Result<Self, PairingsError> {
+        Self::fit(&Self::text(path)?, round, boards)
+    }
+
+    /// The text of a file in UTF-8, Windows-1251 or Latin-1.
+    ///
+    /// # Errors
+    /// That the file cannot be read.
+    pub fn text(path: &Path) -> Result<String, PairingsError> {
         let bytes = plain::read(path).map_err(|error| PairingsError::Unreadable {
             path: path.display().to_string(),
             reason: error.to_string(),
         })?;
-        Self::fit(&encoding::text_of(bytes), round, boards)
+        Ok(encoding::text_of(bytes))
     }
+}
+
+/// True for a tournament report file.
+fn is_trf(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("001 "))
 }
 
 /// The text of a field, none if it is blank.
@@ -177,6 +215,43 @@ mod tests {
     fn a_round_without_games_is_told() {
         let error = Pairings::parse("round,board,white,black\n1,1,A,B\n", 2).unwrap_err();
         assert!(error.to_string().contains("round 2"), "{error}");
+    }
+
+    #[test]
+    fn a_round_is_taken_from_a_text_that_names_its_games() {
+        let text = "round,board,white,black\n1,1,A,B\n2,1,B,A\n,1,C,D\n";
+        let of_round = |text: &str, round| Pairings::of_round(text, round, 1);
+        let white = |round| of_round(text, round).unwrap_err().to_string();
+        assert!(white(1).contains("line 4"), "a row of no round is one of each");
+        let text = "\u{feff}Round;board;white;black\n1;1;A;B\n2;1;B;A\n";
+        let second = of_round(text, 2).unwrap();
+        assert_eq!(second.boards[0].as_ref().unwrap().white.name, "B");
+        assert_eq!(of_round(text, 3), Err(PairingsError::NoRound(3)));
+        assert!(Pairings::has_rounds(text));
+        // Without the column nobody knows whether these are the games of before.
+        let text = "board,white,black\n1,A,B\n";
+        assert_eq!(of_round(text, 2), Err(PairingsError::NoRound(2)));
+        assert!(!Pairings::has_rounds(text));
+    }
+
+    #[test]
+    fn a_row_has_its_array_or_that_of_the_row_above() {
+        let array = "bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1";
+        let text =
+            format!("round,board,white,black,start\n1,1,A,B,{array}\n1,2,C,D,\n2,1,E,F,\n2,2,G,H,nonsense\n");
+        let first = Pairings::parse(&text, 1).unwrap();
+        let starts: Vec<_> = first
+            .boards
+            .iter()
+            .flatten()
+            .map(|game| game.start.as_deref())
+            .collect();
+        assert_eq!(starts, [Some(array), Some(array)]);
+        let error = Pairings::parse(&text, 2).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 5: \"nonsense\" is no position"),
+            "{error}"
+        );
     }
 
     /// The mistakes of a table of round 1 in a hall of three boards: code, line and what to do.

@@ -227,6 +227,7 @@ fn boards(entries: &BTreeMap<u32, Entry>, teams: &Teams) -> Vec<Seated> {
                 white: white.player.clone(),
                 black: black.player.clone(),
                 result: result(code(white), code(black)),
+                start: None,
             },
         })
     };

@@ -168,6 +168,23 @@ fn mistakes_are_told_with_their_line_in_the_file() {
     );
 }
 
+/// A daemon reads its own journal, so boards of others would stay empty in its broadcast.
+#[test]
+fn a_daemon_broadcasts_no_boards_of_others() {
+    let cast =
+        |boards: &str| format!("{HALL}[gateways.row-2.broadcast]\nfolder = \"open\"\nboards = [{boards}]\n");
+    let said = problem(&cast("\"2\", \"row-1/1\""), &named("row-2"));
+    assert!(
+        said.contains("\"row-1/1\" is a board of another gateway") && said.contains("dgt2mqtt dashboard"),
+        "{said}"
+    );
+    let said = problem(&cast("\"row-2/1\""), &named("row-2"));
+    assert!(said.contains("there is no board \"row-2/1\""), "{said}");
+    let own = read(&cast("\"row-2/3\", \"2\""), &named("row-2"));
+    let own = own.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(own.broadcast.expect("a broadcast").boards, ["row-2/3", "2"]);
+}
+
 #[test]
 fn a_file_of_one_gateway_is_of_no_other() {
     let text = "[gateway]\nname = \"hall\"\n[[board]]\nid = \"1\"\nport = \"usb:1\"\n";

@@ -1,11 +1,17 @@
 //! What the brokers retain and what the page shows soon after the last fault, held against the journals.
 
-use std::{collections::BTreeMap, thread, time::Instant};
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value;
 
 use super::{RIGHT_AGAIN, gateways::Gateway, hall::Hall, is_full, reader::Key};
-use crate::{broker::PATIENCE, hall::moves, page::http};
+use crate::{broker::PATIENCE, hall::moves};
 
 /// What the journal has of a board.
 struct Due {
@@ -19,18 +25,24 @@ impl Hall {
     /// Waits until all states are those of the journals, and asserts that it does not take long. What is played
     /// meanwhile goes beyond.
     pub async fn states_are_right(&self) {
-        let mut wrong = due(&self.gateways);
-        let boards = wrong.len();
+        let due = due(&self.gateways);
+        let boards = due.len();
         let deadline = self.healed + PATIENCE;
-        loop {
-            wrong.retain(|due| self.complaint(due).is_some());
-            if wrong.is_empty() || Instant::now() > deadline {
-                break;
+        let said = loop {
+            let mut said: Vec<String> = due.iter().filter_map(|due| self.complaint(due)).collect();
+            if said.is_empty() {
+                let shown = shown(self.page.as_ref().unwrap().port);
+                said = due
+                    .iter()
+                    .filter_map(|due| self.page_complaint(due, &shown))
+                    .collect();
             }
-            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        }
+            if said.is_empty() || Instant::now() > deadline {
+                break said;
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        };
         let took = self.healed.elapsed();
-        let said: Vec<String> = wrong.iter().filter_map(|due| self.complaint(due)).collect();
         assert!(said.is_empty(), "{} of {boards} states: {said:#?}", said.len());
         println!(
             "all {boards} games, their boards and gateways are right at broker and page {:.1} s after the last fault",
@@ -41,7 +53,7 @@ impl Hall {
         assert!(took < bound, "that is too late");
     }
 
-    /// What is wrong of a board.
+    /// What is wrong of a board at the brokers.
     fn complaint(&self, due: &Due) -> Option<String> {
         let (gateway, board) = &due.key;
         for topic in [
@@ -59,36 +71,49 @@ impl Hall {
         let games = games
             .iter()
             .filter_map(|game| serde_json::from_slice::<Value>(game).ok());
-        let newest = games.max_by_key(|game| game["last_seq"].as_u64())?;
+        let Some(newest) = games.max_by_key(|game| game["last_seq"].as_u64()) else {
+            return Some(format!("no broker has the game of {gateway}/{board}"));
+        };
         let seq = newest["last_seq"].as_u64().unwrap_or_default();
         let told: Vec<&str> = strings(&newest["moves"]);
         if seq < due.seq || (seq == due.seq && told != due.moves) {
             return Some(format!("{gateway}/{board}: event {seq} of {}, {told:?}", due.seq));
         }
-        let address = format!("/api/board/{gateway}/{board}");
-        let (_, body) = http(
-            self.page.as_ref().unwrap().port,
-            "GET",
-            &address,
-            "",
-            &Value::Null,
-        );
-        let detail: Value = serde_json::from_str(&body).unwrap_or_default();
-        let shown: Vec<&str> = detail["moves"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|made| made["uci"].as_str())
-            .collect();
-        let goes_on = seq > due.seq || detail["game"].as_u64() > Some(due.game);
-        let is_right = detail["gateway_online"] == true && (goes_on || shown == due.moves);
-        (!is_right).then(|| {
-            format!(
-                "the page has {gateway}/{board} online {}, {shown:?} of {:?}",
-                detail["gateway_online"], due.moves
-            )
-        })
+        None
     }
+
+    /// What is wrong of a board on the page.
+    fn page_complaint(&self, due: &Due, shown: &BTreeMap<Key, Value>) -> Option<String> {
+        let Some(board) = shown.get(&due.key) else {
+            return Some(format!("the page does not have {:?}", due.key));
+        };
+        let goes_on =
+            board["game"].as_u64() > Some(due.game) || board["plies"].as_u64() > Some(due.moves.len() as u64);
+        let is_same = board["plies"].as_u64() == Some(due.moves.len() as u64)
+            && board["last_uci"].as_str() == due.moves.last().map(String::as_str);
+        let is_right = board["online"] == true && board["gateway_online"] == true && (goes_on || is_same);
+        (!is_right).then(|| format!("the page has {board} and not {:?}", due.moves))
+    }
+}
+
+/// The boards as a page gets them that is opened now.
+fn shown(port: u16) -> BTreeMap<Key, Value> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "GET /api/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
+    )
+    .unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let hall = lines.find_map(|line| line.strip_prefix("data: ").map(str::to_owned));
+    let hall: Value = serde_json::from_str(&hall.unwrap_or_default()).unwrap_or_default();
+    let key = |board: &Value| {
+        let word = |name: &str| board[name].as_str().unwrap_or_default().to_owned();
+        (word("gateway"), word("board"))
+    };
+    let boards = hall["boards"].as_array().into_iter().flatten();
+    boards.map(|board| (key(board), board.clone())).collect()
 }
 
 fn strings(list: &Value) -> Vec<&str> {

@@ -1,0 +1,228 @@
+//! The round of the dashboard's own broadcast. It is that of the configuration, until a gateway of its boards goes on to a
+//! later one: then the broadcast follows.
+//!
+//! The round is kept in the folder of the broadcast, because after a restart the games that began meanwhile must still
+//! belong to it.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::Broadcast,
+    dashboard::{GatewayRound, Shared},
+    tournament::{InForce, Pairing, Pairings, PairingsError, Player},
+};
+
+/// How long to wait for other gateways that go on at the same word.
+const TOGETHER: Duration = Duration::from_secs(1);
+
+/// The round in force.
+pub(super) struct OwnRound {
+    configured: watch::Receiver<Option<Broadcast>>,
+    shared: Shared,
+    in_force: Option<InForce>,
+    settings: watch::Sender<Option<Broadcast>>,
+}
+
+/// The round of the broadcast that is `configured`, and the broadcast with that round.
+pub(super) fn of(
+    mut configured: watch::Receiver<Option<Broadcast>>,
+    shared: Shared,
+) -> (OwnRound, watch::Receiver<Option<Broadcast>>) {
+    configured.mark_unchanged();
+    let (settings, receiver) = watch::channel(None);
+    let mut own = OwnRound {
+        configured,
+        shared,
+        in_force: None,
+        settings,
+    };
+    own.read();
+    own.tell();
+    (own, receiver)
+}
+
+impl OwnRound {
+    /// Follows the gateways and the configuration until `stop`.
+    pub(super) async fn follow(mut self, stop: CancellationToken) -> anyhow::Result<()> {
+        let mut changes = self.shared.changes();
+        loop {
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return Ok(()) },
+                changed = self.configured.changed() => match changed {
+                    Ok(()) => self.read(),
+                    Err(_) => return Ok(()),
+                },
+                () = stop.cancelled() => return Ok(()),
+            }
+            if self.next().is_some() {
+                tokio::select! {
+                    () = sleep(TOGETHER) => {}
+                    () = stop.cancelled() => return Ok(()),
+                }
+                if let Some((next, why)) = self.next() {
+                    if let Some(why) = why {
+                        tracing::warn!(
+                            "broadcast: round {} has the names that the gateways tell, because of its own pairings: {why}",
+                            next.round
+                        );
+                    }
+                    self.go_on(next);
+                }
+            }
+            self.tell();
+        }
+    }
+
+    /// Reads what is in force of the broadcast that is configured.
+    fn read(&mut self) {
+        self.in_force = None;
+        let Some(configured) = self.configured.borrow_and_update().clone() else {
+            return;
+        };
+        match InForce::kept(&place(&configured.folder)) {
+            Ok(kept) => self.in_force = kept.filter(|kept| kept.round > configured.tournament.round),
+            Err(error) => tracing::error!(
+                "broadcast: the round to which it went on cannot be read ({error}): that of the configuration counts; name the present one there"
+            ),
+        }
+        if let (Some(in_force), Some(file)) = (&mut self.in_force, &configured.pairings_file)
+            && let Ok(true) = in_force.read_again(file, configured.boards.len())
+        {
+            in_force.is_from_file = true;
+            let in_force = in_force.clone();
+            self.go_on(in_force);
+        }
+    }
+
+    /// The round to which gateways have gone on, and why it has no pairings of its own; or the round in force with names
+    /// that the gateways corrected.
+    fn next(&self) -> Option<(InForce, Option<PairingsError>)> {
+        let configured = self.configured.borrow();
+        let configured = configured.as_ref()?;
+        let present = self.in_force.as_ref().map(|in_force| in_force.round);
+        let present = present.unwrap_or(configured.tournament.round);
+        let of_boards = |round: &GatewayRound| {
+            let names = configured.boards.iter().filter_map(|board| board.split_once('/'));
+            names.into_iter().any(|(gateway, _)| gateway == round.gateway)
+        };
+        let rounds: Vec<_> = self.shared.rounds().into_iter().filter(of_boards).collect();
+        let latest = rounds.iter().map(|round| round.round).max()?;
+        let there: Vec<_> = rounds.into_iter().filter(|round| round.round == latest).collect();
+        if latest > present {
+            return Some(begun(configured, latest, &there));
+        }
+        let in_force = self
+            .in_force
+            .as_ref()
+            .filter(|in_force| in_force.round == latest)?;
+        if in_force.is_from_file {
+            return None;
+        }
+        let pairings = named(&configured.boards, &there, in_force.pairings.as_ref());
+        let corrected = InForce {
+            pairings: Some(pairings),
+            ..in_force.clone()
+        };
+        (corrected != *in_force).then_some((corrected, None))
+    }
+
+    /// Goes on with `next`, once that is on the disk.
+    fn go_on(&mut self, next: InForce) {
+        let folder = self
+            .configured
+            .borrow()
+            .as_ref()
+            .map(|configured| configured.folder.clone());
+        let kept = folder.map_or(Ok(()), |folder| {
+            std::fs::create_dir_all(&folder)?;
+            next.keep(&place(&folder))
+        });
+        if let Err(error) = kept {
+            tracing::error!(
+                "broadcast: round {} cannot be kept in the folder ({error}), so a restart would go back to the configured one",
+                next.round
+            );
+        }
+        self.in_force = Some(next);
+    }
+
+    /// Tells the broadcast of what is in force.
+    fn tell(&self) {
+        let mut next = self.configured.borrow().clone();
+        if let (Some(next), Some(in_force)) = (&mut next, &self.in_force) {
+            let pushes = next.lichess.is_some();
+            next.put_in_force(in_force);
+            let changed = self.settings.borrow().as_ref() != Some(&*next);
+            if changed && pushes && next.lichess.is_none() {
+                tracing::warn!(
+                    "broadcast: round {} has no round on lichess: name it there and `round = {}` in the configuration, or name the `broadcast` once for all rounds",
+                    in_force.round,
+                    in_force.round
+                );
+            }
+        }
+        self.settings.send_if_modified(|present| {
+            let changed = *present != next;
+            *present = next;
+            changed
+        });
+    }
+}
+
+/// The place of which the kept round takes its name.
+fn place(folder: &Path) -> PathBuf {
+    folder.join(".dashboard")
+}
+
+/// A round that has begun at the gateways `there`: with the pairings of the configured file, or with the names that the
+/// gateways tell, and why.
+fn begun(configured: &Broadcast, round: u32, there: &[GatewayRound]) -> (InForce, Option<PairingsError>) {
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    let began_ms = there.iter().filter_map(|gateway| gateway.began_ms).min();
+    let mut next = InForce {
+        round,
+        since_ms: began_ms.unwrap_or(now_ms),
+        ..InForce::default()
+    };
+    let file = configured.pairings_file.as_ref();
+    let read = file.map(|file| next.read_again(file, configured.boards.len()));
+    next.is_from_file = matches!(read, Some(Ok(_)));
+    if !next.is_from_file {
+        next.pairings = Some(named(&configured.boards, there, None));
+    }
+    (next, read.and_then(Result::err))
+}
+
+/// The pairings by the names that gateways tell. A board of which none of them tells has its players of `former`.
+fn named(boards: &[String], there: &[GatewayRound], former: Option<&Pairings>) -> Pairings {
+    let told: BTreeMap<&str, &GatewayRound> = there
+        .iter()
+        .map(|round| (round.gateway.as_str(), round))
+        .collect();
+    let player = |name: &Option<String>| Player {
+        name: name.clone().unwrap_or_default(),
+        ..Player::default()
+    };
+    let pairing = |(i, board): (usize, &String)| {
+        let (gateway, id) = board.split_once('/')?;
+        match told.get(gateway) {
+            Some(told) => told.players.get(id).map(|[white, black]| Pairing {
+                white: player(white),
+                black: player(black),
+                ..Pairing::default()
+            }),
+            None => former?.boards.get(i)?.clone(),
+        }
+    };
+    Pairings {
+        boards: (0..).zip(boards).map(pairing).collect(),
+        ..Pairings::default()
+    }
+}
