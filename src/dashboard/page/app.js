@@ -168,13 +168,15 @@ function drawInFrame() {
 }
 
 let pending = null;
-/** What has to be fetched is not fetched more often than anybody reads; the history is of all boards. */
+let drawn = 0;
+/** What has to be fetched is not fetched more often than anybody reads; the history is of all boards, and costs most. */
 function drawSoon() {
+  const rest = route().name === "history" ? drawn + 1_000 - performance.now() : 0;
   pending ??= setTimeout(() => {
-    pending = null;
+    [pending, drawn] = [null, performance.now()];
     // A server that has just been started knows no board yet.
     if (!lostSince) draw();
-  }, route().name === "history" ? 1_000 : 120);
+  }, Math.max(120, rest));
 }
 
 const tabs = document.getElementById("tabs");
