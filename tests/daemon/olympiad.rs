@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
@@ -69,7 +69,7 @@ impl Olympiad {
             daemons: Vec::new(),
             players: Vec::new(),
         };
-        hall.configure(1);
+        hall.configure();
         hall
     }
 
@@ -81,10 +81,10 @@ impl Olympiad {
         self.path("hall.toml")
     }
 
-    /// Writes the hall's one file, and the pairings of the round.
-    fn configure(&self, round: u32) {
+    /// Writes the hall's one file, and the pairings of all rounds.
+    fn configure(&self) {
         let mut text = format!(
-            "[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[event]\ntime_control = \"rapid\"\n[broadcast]\nround = {round}\nrounds = {ROUNDS}\ndelay_seconds = {}\nfolder = \"unused\"\n",
+            "[gateway]\ncommands = true\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[event]\ntime_control = \"rapid\"\n[broadcast]\nrounds = {ROUNDS}\ndelay_seconds = {}\nfolder = \"unused\"\n",
             self.broker.port,
             DELAY.as_secs()
         );
@@ -101,24 +101,40 @@ impl Olympiad {
                     port.display()
                 );
             }
-            fs::write(
-                self.path(&format!("pairings-{group}.csv")),
-                self.pairings(group, round),
-            )
-            .unwrap();
+            fs::write(self.path(&format!("pairings-{group}.csv")), self.pairings(group)).unwrap();
         }
         fs::write(self.config(), text).unwrap();
     }
 
-    fn pairings(&self, group: usize, round: u32) -> String {
-        let mut text = String::from("board,white,white_team,black,black_team\n");
-        for board in 1..=self.boards {
-            let matched = board.div_ceil(4);
-            text += &format!(
-                "{board},W{group}-{board}-{round},Home {matched},B{group}-{board}-{round},Guests {matched}\n"
-            );
+    fn pairings(&self, group: usize) -> String {
+        let mut text = String::from("round,board,white,white_team,black,black_team\n");
+        for round in 1..=ROUNDS {
+            for board in 1..=self.boards {
+                let matched = board.div_ceil(4);
+                text += &format!(
+                    "{round},{board},W{group}-{board}-{round},Home {matched},B{group}-{board}-{round},Guests {matched}\n"
+                );
+            }
         }
         text
+    }
+
+    /// The one word of the operator, as the button of the page says it to all gateways.
+    async fn begin(&self, round: u32) {
+        let answers = Subscriber::new(self.broker.port, "dgt2mqtt/+/reply/next_round").await;
+        for group in 1..=self.groups {
+            let word = json!({ "ref": format!("begin-{round}"), "begin": round }).to_string();
+            let topic = format!("dgt2mqtt/group-{group}/cmd/next_round");
+            answers.publish(&topic, false, word, None).await;
+        }
+        for group in 1..=self.groups {
+            let topic = format!("dgt2mqtt/group-{group}/reply/next_round");
+            let answer = answers
+                .wait("the next round", |got| got.topic == topic)
+                .await
+                .json();
+            assert_eq!(answer["state"]["begun"], true, "{answer}");
+        }
     }
 
     /// The stable name of a board's port.
@@ -296,12 +312,7 @@ async fn an_olympiad_is_public_as_a_whole_and_never_too_early() {
         if round == 1 {
             hall.daemons = (1..=groups).map(|group| start(&hall.config(), group)).collect();
         } else {
-            // The one word of the operator: the round in the hall's file, and a reload.
-            hall.configure(round);
-            for daemon in &hall.daemons {
-                daemon.signal("HUP");
-            }
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            hall.begin(round).await;
         }
         hall.play(round);
         let begun = Instant::now();
