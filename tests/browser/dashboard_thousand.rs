@@ -179,13 +179,13 @@ impl Scene {
         })
     }
 
-    /// Has the page note when a time of ours comes to the screen: at the frame after the change.
-    fn watch(&self) {
-        self.browser.run(
-            "window.seen = []; window.watcher?.disconnect(); window.watcher = new MutationObserver((changes) => requestAnimationFrame(() => { const now = Date.now();
-               for (const change of changes) { const stamp = /x(\\d+)x/.exec(change.target.textContent); if (stamp) window.seen.push(now - Number(stamp[1])); } }));
-             window.watcher.observe(document.querySelector('.grid'), { subtree: true, childList: true, characterData: true })",
-        );
+    /// Has the page note when a time of ours that comes after `words` is on the screen: at the frame after the change.
+    fn watch(&self, words: &str) {
+        self.browser.run(&format!(
+            "window.seen = []; window.watcher?.disconnect(); window.watcher = new MutationObserver((changes) => requestAnimationFrame(() => {{ const now = Date.now();
+               for (const {{ target }} of changes) {{ const stamp = !target.matches?.('.grid') && /{words}x(\\d+)x/.exec(target.textContent); if (stamp) window.seen.push(now - Number(stamp[1])); }} }}));
+             window.watcher.observe(document.querySelector('.grid'), {{ subtree: true, childList: true, characterData: true }})"
+        ));
     }
 
     fn seen(&self) -> Seen {
@@ -208,7 +208,7 @@ impl Scene {
 
     /// Plays for some time. How late the half-moves were seen, and how many processors the server had.
     fn play(&mut self, time: Duration, rate: usize) -> (Seen, f64) {
-        self.watch();
+        self.watch("");
         let (start, ticks, bytes) = (Instant::now(), self.ticks(), self.bytes());
         self.hall.play_for(time, rate);
         let seconds = start.elapsed().as_secs_f64();
@@ -231,7 +231,7 @@ impl Scene {
 
     /// Irregularities at boards far down, one after the other, beside play: each must come first on the page.
     fn alarms(&mut self, count: usize) -> Seen {
-        self.watch();
+        self.watch("Illegal move ");
         for i in 1..=count {
             let number = BOARDS - 31 * i;
             self.hall.case(number);
@@ -249,6 +249,7 @@ impl Scene {
             }
         }
         let seen = self.seen();
+        assert!(seen.0.len() >= count, "{} of {count}", seen.0.len());
         seen.print("irregularities among half-moves");
         seen
     }
