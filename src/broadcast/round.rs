@@ -67,9 +67,11 @@ impl Table {
 pub type Files = BTreeMap<String, String>;
 
 impl Round {
-    /// A round at `tables` (each `GATEWAY/BOARD`) in their order.
+    /// A round at `tables` (each `GATEWAY/BOARD`) in their order. Results in the pairings were always known.
     #[must_use]
     pub fn new(tournament: Tournament, pairings: Pairings, tables: Vec<String>) -> Self {
+        let mut by_hand = ByHand::default();
+        by_hand.take(&pairings, 0);
         let tables = tables.into_iter().map(|id| Table {
             id,
             record: PublicRecord::default(),
@@ -79,7 +81,7 @@ impl Round {
             tournament,
             pairings,
             tables: tables.collect(),
-            by_hand: ByHand::default(),
+            by_hand,
             kept: BTreeMap::new(),
             others: BTreeMap::new(),
         }
@@ -91,7 +93,7 @@ impl Round {
         self.tournament.round
     }
 
-    /// Takes the results that somebody entered in the pairings, with their times.
+    /// Takes the times at which somebody entered the results in the pairings.
     pub(super) fn enter(&mut self, by_hand: ByHand) {
         self.by_hand = by_hand;
     }

@@ -83,10 +83,7 @@ fn what_is_known_before_the_first_move_is_there() {
         ..Tournament::default()
     };
     let pairings = Pairings::parse(text, 1).unwrap();
-    let mut by_hand = ByHand::default();
-    by_hand.take(&pairings, 0);
     let mut round = Round::new(tournament, pairings, vec!["gw/7".into(), "gw/8".into()]);
-    round.enter(by_hand);
     let files = round.files(0);
     let of_array = format!("[Variant \"Chess960\"]\n[SetUp \"1\"]\n[FEN \"{array}\"]\n");
     let game = &files["round-1/game-1.pgn"];
