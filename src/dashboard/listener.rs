@@ -219,10 +219,12 @@ impl<D: Dial> Listener<D> {
                         has_newcomer |= self.arrived(&arrived);
                     }
                     LinkEvent::SubscriptionRefused(reason) => {
+                        self.portions.answered();
                         tracing::error!("the broker {address} refuses a subscription: {reason}");
                     }
                     LinkEvent::Closed(closed) => return (connected, closed.reason),
-                    LinkEvent::Acked(_) | LinkEvent::Subscribed => {}
+                    LinkEvent::Subscribed => self.portions.answered(),
+                    LinkEvent::Acked(_) => {}
                     // A command that the broker refuses gets no answer, and the caller is told so.
                     LinkEvent::Refused(_, reason) => tracing::warn!("the broker {address} refuses a command: {reason}"),
                 },

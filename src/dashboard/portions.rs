@@ -2,18 +2,18 @@
 //! those before, mosquitto a thousand unless it is told otherwise, and drops what is more without a word. A hall of a
 //! thousand boards has six thousand.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use super::hall::{MAX_GATEWAYS, STATES};
 use crate::config::{BaseTopic, Id};
 
-/// About how many messages a portion may have.
-const PORTION: usize = 600;
+/// About how many messages a portion may have. Even two of them at once are less than a broker keeps.
+const PORTION: usize = 500;
 /// How many boards a gateway is taken to have that does not say.
 const UNTOLD: usize = 16;
-/// After so many looks at which nothing came a portion has come, even if it is less than expected: not every board has
-/// every state.
-const QUIET: u32 = 3;
+/// After so many looks at which nothing came no more of a portion comes: not every board has every state, or something
+/// was dropped.
+const QUIET: u32 = 10;
 
 /// What is listened to at once: a gateway retains little of it, or nothing.
 const AT_ONCE: [&str; 6] = [
@@ -25,41 +25,58 @@ const AT_ONCE: [&str; 6] = [
     "+/board/+/event/+",
 ];
 
+/// A state of all boards of a gateway, by its place among [`STATES`]. Boards that lack a state lack the same one, so that
+/// few portions come short where states are asked for one after the other.
+type Part = (usize, String);
+
 /// What of one broker is still to be listened to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Portions {
     /// The gateways that were heard of.
     gateways: BTreeSet<String>,
-    /// States of gateways that are not listened to yet.
-    waiting: VecDeque<(String, &'static str)>,
-    /// How much of the last portion has not come.
+    /// What is not listened to yet.
+    waiting: BTreeSet<Part>,
+    /// What came short, and is asked for once more when nothing else comes.
+    again: BTreeSet<Part>,
+    /// The last portion, if it was asked for the first time.
+    last: Vec<Part>,
+    /// How many messages of the last portion have not come.
     expected: usize,
     quiet: u32,
+    /// True until the broker has answered.
+    is_unanswered: bool,
 }
 
 impl Portions {
     /// Begins anew, with what is listened to at once.
     pub(super) fn begin(&mut self, base: &BaseTopic) -> Vec<String> {
+        let gateways = std::mem::take(&mut self.gateways);
         *self = Self {
-            waiting: self.gateways.iter().flat_map(|gateway| states(gateway)).collect(),
-            gateways: std::mem::take(&mut self.gateways),
-            expected: 0,
-            quiet: 0,
+            waiting: gateways.iter().flat_map(|gateway| parts(gateway)).collect(),
+            gateways,
+            is_unanswered: true,
+            ..Self::default()
         };
         AT_ONCE.iter().map(|levels| format!("{base}/{levels}")).collect()
     }
 
+    /// Notes that the broker has answered: what it retains is on its way.
+    pub(super) fn answered(&mut self) {
+        self.is_unanswered = false;
+    }
+
     /// Notes a message; `topic` is without the base. Whatever it says, its gateway has boards.
     pub(super) fn heard(&mut self, topic: &str, retained: bool) {
-        let gateway = topic.split('/').next().unwrap_or_default();
+        let mut levels = topic.split('/');
+        let gateway = levels.next().unwrap_or_default();
         if !self.gateways.contains(gateway)
             && self.gateways.len() < MAX_GATEWAYS
             && gateway.parse::<Id>().is_ok()
         {
             self.gateways.insert(gateway.to_owned());
-            self.waiting.extend(states(gateway));
+            self.waiting.extend(parts(gateway));
         }
-        if retained {
+        if retained && levels.next() == Some("board") {
             self.expected = self.expected.saturating_sub(1);
             self.quiet = 0;
         }
@@ -67,36 +84,54 @@ impl Portions {
 
     /// The next portion, once the last one has come; `boards` tells how many boards a gateway has, if it says.
     pub(super) fn next(&mut self, base: &BaseTopic, boards: impl Fn(&str) -> Option<usize>) -> Vec<String> {
-        self.quiet += 1;
-        if self.expected > 0 && self.quiet <= QUIET {
+        if self.is_unanswered {
             return Vec::new();
         }
+        if self.expected > 0 {
+            self.quiet += 1;
+            if self.quiet <= QUIET {
+                return Vec::new();
+            }
+            self.again.extend(self.last.drain(..));
+        }
+        self.last.clear();
         (self.expected, self.quiet) = (0, 0);
-        let mut filters = Vec::new();
-        while let Some((gateway, state)) = self.waiting.front() {
+        let is_first = !self.waiting.is_empty();
+        let parts = if is_first {
+            &mut self.waiting
+        } else {
+            &mut self.again
+        };
+        let mut portion = Vec::new();
+        while let Some((_, gateway)) = parts.first() {
             let more = boards(gateway).unwrap_or(UNTOLD);
             // One gateway may have more boards than a portion.
-            if self.expected + more > PORTION && !filters.is_empty() {
+            if self.expected + more > PORTION && !portion.is_empty() {
                 break;
             }
             self.expected += more;
-            filters.push(format!("{base}/{gateway}/board/+/{state}"));
-            self.waiting.pop_front();
+            portion.extend(parts.pop_first());
+        }
+        self.is_unanswered = !portion.is_empty();
+        let filter = |(state, gateway): &Part| format!("{base}/{gateway}/board/+/{}", STATES[*state]);
+        let filters = portion.iter().map(filter).collect();
+        if is_first {
+            self.last = portion;
         }
         filters
     }
 }
 
-fn states(gateway: &str) -> impl Iterator<Item = (String, &'static str)> {
-    STATES.into_iter().map(|state| (gateway.to_owned(), state))
+fn parts(gateway: &str) -> impl Iterator<Item = Part> {
+    (0..STATES.len()).map(|state| (state, gateway.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_portion_is_larger_than_a_broker_keeps() {
+    /// A hall of 80 gateways with 13 boards each.
+    fn hall() -> (BaseTopic, Portions) {
         let base: BaseTopic = "base".parse().unwrap();
         let mut portions = Portions::default();
         assert!(portions.begin(&base).contains(&"base/+/info".to_owned()));
@@ -104,44 +139,64 @@ mod tests {
             portions.heard(&format!("gw{gateway}/info"), true);
             portions.heard(&format!("gw{gateway}/status"), true);
         }
+        (base, portions)
+    }
+
+    #[test]
+    fn no_portion_is_larger_than_a_broker_keeps() {
+        let (base, mut portions) = hall();
+        let boards = |_: &str| Some(13);
+        assert!(
+            portions.next(&base, boards).is_empty(),
+            "the broker has not answered"
+        );
         let mut seen = BTreeSet::new();
-        let mut looks = 0;
-        while seen.len() < 80 * STATES.len() {
-            let filters = portions.next(&base, |_| Some(13));
+        for look in 0.. {
+            assert!(look < 100, "{}", seen.len());
+            portions.answered();
+            let filters = portions.next(&base, boards);
             assert!(filters.len() * 13 <= PORTION, "{}", filters.len());
+            if filters.is_empty() {
+                break;
+            }
+            portions.answered();
             for filter in filters {
                 assert!(
-                    portions.next(&base, |_| Some(13)).is_empty(),
+                    portions.next(&base, boards).is_empty(),
                     "the last one is still to come"
                 );
-                for _ in 0..13 {
-                    portions.heard(&filter.replace("base/", ""), true);
-                }
-                seen.insert(filter);
+                (0..13).for_each(|_| portions.heard(&filter.replace("base/", ""), true));
+                assert!(seen.insert(filter));
             }
-            looks += 1;
-            assert!(looks < 1_000, "{}", seen.len());
         }
-        assert!(portions.next(&base, |_| Some(13)).is_empty());
-        assert!(!portions.begin(&base).is_empty());
+        assert_eq!(seen.len(), 80 * STATES.len());
+        portions.begin(&base);
+        portions.answered();
         assert!(
-            !portions.next(&base, |_| Some(13)).is_empty(),
+            !portions.next(&base, boards).is_empty(),
             "a new connection hears all again"
         );
     }
 
     #[test]
-    fn what_never_comes_is_not_waited_for() {
+    fn what_comes_short_is_asked_for_once_more() {
         let base: BaseTopic = "base".parse().unwrap();
         let mut portions = Portions::default();
         portions.heard("gw/board/1/event/move", false);
         portions.heard("not a name/board/1/status", false);
-        let count = |filters: Vec<String>| filters.len();
-        // Of 500 boards a portion has one state.
-        assert_eq!(portions.next(&base, |_| Some(500)), ["base/gw/board/+/status"]);
-        let looks: Vec<usize> = (0..8)
-            .map(|_| count(portions.next(&base, |_| Some(500))))
-            .collect();
-        assert_eq!(looks, [0, 0, 0, 1, 0, 0, 0, 1]);
+        let mut asked = Vec::new();
+        for _ in 0..40 * QUIET {
+            portions.answered();
+            // Of 400 boards a portion has one state; of one of them nothing ever comes.
+            let filters = portions.next(&base, |_| Some(400));
+            assert!(filters.len() <= 1, "{filters:?}");
+            for filter in filters {
+                let all = if filter.ends_with("clock") { 399 } else { 400 };
+                (0..all).for_each(|_| portions.heard(&filter.replace("base/", ""), true));
+                asked.push(filter.rsplit_once('/').unwrap().1.to_owned());
+            }
+        }
+        let expected: Vec<&str> = STATES.into_iter().chain(["clock"]).collect();
+        assert_eq!(asked, expected);
     }
 }

@@ -165,8 +165,12 @@ impl Scene {
         browser.resize(1600, 1200);
         browser.open(&server.url(""));
         browser.until(
-            "all boards",
-            &format!("return document.querySelectorAll('.card').length === {BOARDS}"),
+            "all boards with all their states",
+            &format!(
+                "const cards = [...document.querySelectorAll('.card')];
+                 return cards.length === {BOARDS} && !document.querySelector('.card.away')
+                   && cards.every((card) => /^Schwarz/.test(card.querySelector('.black .name').textContent) && card.querySelector('.move').textContent)"
+            ),
         );
         let tablets = (0..TABLETS).map(|_| Tablet::open(server.port)).collect();
         Some(Self {
