@@ -194,7 +194,8 @@ async fn every_change_is_kept_once_whenever_the_daemon_is_killed() {
     for (verb, payload) in late {
         let answer;
         (daemon, answer) = evening.through_a_kill(daemon, verb, payload.clone()).await;
-        assert_eq!(answer["ok"], true, "{verb} {payload}: {answer}");
+        let told = journal(&evening.config, "7");
+        assert_eq!(answer["ok"], true, "{verb} {payload}: {answer}: {told:#?}");
         assert_eq!(answer["state"]["game"]["game"], 1, "{answer}");
     }
 

@@ -270,6 +270,8 @@ async fn a_board_without_sensors_has_a_file_and_its_result_by_hand() {
     };
     hall.has(third, &["[Result \"0-1\"]"]);
     for _ in 0..2 {
+        // The index is written after the games.
+        hall.has("open/round-1/index.json", &["\"result\": \"0-1\""]);
         let index = index(&hall);
         assert_eq!(index["pairings"][2]["result"], "0-1", "{index}");
         assert_eq!(index["matches"][0]["points"], json!([1.0, 0.0]), "{index}");

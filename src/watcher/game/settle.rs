@@ -378,6 +378,16 @@ impl Game {
     /// Enters the rest of the best hypothesis into the record, as far as the board shows it: nothing more
     /// will come, or the game is over.
     pub(in crate::watcher) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
+        // What a person entered stands, however the hypotheses explain a board that shows something else. While nobody
+        // has read the board again, it shows what it showed.
+        let stands = if self.gap {
+            self.overruled.is_some()
+        } else {
+            self.is_overruled(ctx)
+        };
+        if stands {
+            return;
+        }
         self.settle(ctx);
         while self.is_watched() && self.on_record() {
             let k = self.announced();
