@@ -25,7 +25,7 @@ mod writer;
 
 pub use clocks::{LatestClocks, TimedClock};
 pub use folder::{Folder, FolderError};
-pub use lichess::{Pacer, Pushed, PushedGame, push};
+pub use lichess::{Pacer, Pacers, Pushed, PushedGame, push};
 pub use note::began_ms;
 pub use record::{PublicRecord, ShownGame};
 pub use round::{Files, Published, Round};

@@ -157,6 +157,7 @@ mod tests {
     fn settings(root: &Path, round: u32) -> Broadcast {
         let names = format!("board,white,black\n1,White{round},Black{round}\n2,X{round},Y{round}\n");
         Broadcast {
+            group: None,
             folder: root.to_owned(),
             tournament: Tournament {
                 round,

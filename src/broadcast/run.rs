@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    lichess::{Pacer, Pushed, push},
+    lichess::{Pacer, Pacers, Pushed, push},
     lock::Lock,
     public,
     writer::{Bundle, Writer},
@@ -17,25 +17,21 @@ use crate::config::Broadcast;
 const TOLD: usize = 4;
 
 /// Broadcasts as `settings` say until `stop`. When they change it begins anew, as after a restart, and `source` tells
-/// all events from the first. `pushed` gets the answers of lichess.
+/// all events from the first. `pushed` gets the answers of lichess, which is called at the pace of `pacers`.
 pub async fn broadcast<F>(
     mut settings: watch::Receiver<Option<Broadcast>>,
     gateway: &str,
     source: impl Fn(&Broadcast, mpsc::Sender<Bundle>, CancellationToken) -> F,
     pushed: watch::Sender<Option<Pushed>>,
+    pacers: Pacers,
     stop: CancellationToken,
 ) where
     F: Future<Output = ()>,
 {
-    let mut pacer: Option<Pacer> = None;
     while !stop.is_cancelled() {
         let now = settings.borrow_and_update().clone();
-        // The server counts on when a broadcast begins anew.
         let lichess = now.as_ref().and_then(|now| now.lichess.as_ref());
-        pacer = lichess.map(|lichess| {
-            let same = pacer.take().filter(|pacer| pacer.is_for(lichess));
-            same.unwrap_or_else(|| Pacer::new(lichess))
-        });
+        let pacer = lichess.map(|lichess| pacers.of(lichess));
         pushed.send_if_modified(|pushed| pushed.take().is_some());
         let end = stop.child_token();
         let mut work = pin!(async {

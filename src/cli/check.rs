@@ -16,10 +16,11 @@ use anyhow::bail;
 
 use super::in_force;
 use crate::{
-    config::{BoardConfig, BrokerUrl, Config, ConfigError, Env, Id},
+    config::{BoardConfig, BrokerUrl, Collector, Config, ConfigError, Env, Id, IsAlone},
     link::same_number,
 };
-use describe::describe;
+use describe::{describe, describe_collector};
+use outward::describe_groups;
 
 /// How long an address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -54,13 +55,19 @@ pub(super) fn check(
     out: &mut dyn io::Write,
 ) -> anyhow::Result<()> {
     let path = Config::find(file, env)?;
+    let of_dashboard = Collector::of_dashboard(&path, env)?;
+    if let Some((collector, IsAlone(true))) = &of_dashboard {
+        return check_dashboard(&path, collector, reach.is_some(), out);
+    }
     let mut gateways = Config::load_all(&path, env)?;
+    let groups = of_dashboard.map_or_else(String::new, |(collector, _)| describe_groups(&collector));
     let [config] = &mut gateways[..] else {
-        return check_hall(&path, &gateways, reach.is_some(), out);
+        return check_hall(&path, &gateways, &groups, reach.is_some(), out);
     };
     writeln!(out, "{} is a good configuration.\n", path.display())?;
     in_force::take(config, out)?;
     out.write_all(describe(config).as_bytes())?;
+    out.write_all(groups.as_bytes())?;
     let Some(reach) = reach else {
         return Ok(());
     };
@@ -71,10 +78,30 @@ pub(super) fn check(
     }
 }
 
+/// Tells `out` of a file that is for the dashboard alone.
+fn check_dashboard(
+    path: &Path,
+    collector: &Collector,
+    connect: bool,
+    out: &mut dyn io::Write,
+) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{} is a good configuration for `dgt2mqtt dashboard`; no gateway is in it.\n",
+        path.display()
+    )?;
+    out.write_all(describe_collector(collector).as_bytes())?;
+    if connect {
+        bail!("--connect tries the ports and brokers of a gateway, and the file has none");
+    }
+    Ok(())
+}
+
 /// Tells `out` of all gateways of a hall.
 fn check_hall(
     path: &Path,
     gateways: &[Config],
+    groups: &str,
     connect: bool,
     out: &mut dyn io::Write,
 ) -> anyhow::Result<()> {
@@ -87,6 +114,7 @@ fn check_hall(
     }
     writeln!(out, "{} is a good configuration.\n", path.display())?;
     out.write_all(hall::describe(gateways).as_bytes())?;
+    out.write_all(groups.as_bytes())?;
     if connect {
         bail!(
             "--connect tries the ports and brokers of one gateway, from its machine: name it by --gateway NAME"
@@ -207,6 +235,29 @@ mod tests {
             assert!(words.contains(part), "{part:?} is missing in\n{words}");
         }
         assert!(!words.contains("Note"), "{words}");
+    }
+
+    #[test]
+    fn tells_who_broadcasts_groups_and_what_a_file_of_the_dashboard_means() {
+        let groups = "[broadcast]\nfolder = \"open\"\n[broadcast.groups.women]\nboards = [\"hall/7\"]\n";
+        let daemon = "[gateway]\nname = \"hall\"\n[[board]]\nid = \"7\"\nport = \"usb:1\"\n";
+        let (result, words) = said(&format!("{daemon}{groups}"), None);
+        result.expect("good");
+        assert!(words.contains("publishes below dgt2mqtt/hall"), "{words}");
+        assert!(
+            words.contains("no daemon does:\nBroadcast of \"women\", round 1 from 1 boards"),
+            "{words}"
+        );
+        let (result, words) = said(groups, None);
+        result.expect("good");
+        assert!(
+            words.contains("for `dgt2mqtt dashboard`; no gateway is in it"),
+            "{words}"
+        );
+        assert!(words.contains("Broker mqtt://localhost:1883"), "{words}");
+        assert!(words.contains("Broadcast of \"women\", round 1"), "{words}");
+        let (result, _) = said(&groups.replace("hall/7", "7"), None);
+        assert!(result.is_err(), "a mistake is told there as well");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `dgt2mqtt dashboard`: the arbiter's page.
 
+mod broadcasts;
 mod own_round;
 
 use std::{
@@ -21,9 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{collecting, exit, logging, reload};
 use crate::{
-    broadcast::{Pushed, broadcast},
-    config::{Broadcast, BrokerUrl, Collector, Config, ConfigError, Env, Secret, is_token},
-    dashboard::{Access, Asks, BoardKey, Listener, Shared, collect, livechess, serve},
+    config::{BrokerUrl, Collector, ConfigError, Env, Secret, is_token},
+    dashboard::{Access, Ask, Asks, Listener, OWN, Shared, livechess, serve},
     mqtt::rumqtt::RumqttDial,
     notify::notify,
 };
@@ -84,7 +84,7 @@ impl Dashboard {
 
     fn configured(&self) -> Result<Collector, ConfigError> {
         match &self.config {
-            Some(path) => Config::load_collector(path, &Env::from_process()),
+            Some(path) => Collector::load(path, &Env::from_process()),
             None => Ok(Collector::default()),
         }
     }
@@ -120,10 +120,10 @@ impl Dashboard {
         let access = Access::new(token, collector.people.clone());
         let stop = CancellationToken::new();
         let shared = Shared::default();
-        let (configured, receiver) = watch::channel(collector.broadcast.clone());
-        let (own, settings) = own_round::of(receiver, shared.clone());
-        let mut parts = open(collector, settings, listener, access.clone(), &shared, &stop)?;
-        parts.spawn(own.follow(stop.clone()));
+        let (configured, receiver) = watch::channel(collector.broadcasts.clone());
+        let (own, asked) = mpsc::channel(ASKS);
+        let mut parts = open(collector, listener, access.clone(), Some(own), &shared, &stop)?;
+        parts.spawn(broadcasts::write(receiver, asked, shared.clone(), stop.clone()));
         if let Some(port) = self.livechess {
             serve_livechess(port, shared, &mut parts, &stop).await?;
         }
@@ -135,8 +135,7 @@ impl Dashboard {
                     "the configuration was read again; [broadcast] and the people of [dashboard] are taken over"
                 );
                 access.set_people(collector.people);
-                // Its file of pairings may be another one, so it counts as changed.
-                configured.send_replace(collector.broadcast);
+                configured.send_replace(collector.broadcasts);
             },
         );
         tokio::select! {
@@ -154,13 +153,13 @@ impl Dashboard {
     }
 }
 
-/// Starts the parts of a page, which work until `stop`: the listeners at the brokers, the broadcast with the newest of
-/// `settings`, and the server.
+/// Starts the parts of a page, which work until `stop`: the listeners at the brokers, and the server. `own` takes the
+/// commands to the broadcasts of this program.
 pub(super) fn open(
     collector: Collector,
-    settings: watch::Receiver<Option<Broadcast>>,
     listener: TcpListener,
     access: Access,
+    own: Option<mpsc::Sender<Ask>>,
     shared: &Shared,
     stop: &CancellationToken,
 ) -> anyhow::Result<JoinSet<anyhow::Result<()>>> {
@@ -178,66 +177,15 @@ pub(super) fn open(
             Ok(())
         });
     }
-    parts.spawn(tell_own_round(settings.clone(), shared.clone(), stop.clone()));
-    let (pushed_sender, pushed) = watch::channel(None);
-    let (hall, end) = (shared.clone(), stop.clone());
-    parts.spawn(async move {
-        let source =
-            |settings: &Broadcast, events, stop| collect(hall.clone(), tables(settings), events, stop);
-        broadcast(settings, "", source, pushed_sender, end).await;
-        Ok(())
-    });
-    parts.spawn(tell_pushed(pushed, shared.clone()));
+    if let Some(own) = own {
+        asks.add(OWN, own);
+    }
     let serving = serve(listener, access, shared.clone(), asks, stop.clone());
     parts.spawn(async {
         serving.await;
         Ok(())
     });
     Ok(parts)
-}
-
-/// The boards of a broadcast. The check of the configuration makes sure that each is `GATEWAY/BOARD`.
-fn tables(settings: &Broadcast) -> Vec<BoardKey> {
-    let key = |name: &String| {
-        let (gateway, board) = name.split_once('/')?;
-        Some(BoardKey {
-            gateway: gateway.to_owned(),
-            board: board.to_owned(),
-        })
-    };
-    settings.boards.iter().filter_map(key).collect()
-}
-
-/// Tells the page the round of our own broadcast, and its players.
-async fn tell_own_round(
-    mut settings: watch::Receiver<Option<Broadcast>>,
-    shared: Shared,
-    stop: CancellationToken,
-) -> anyhow::Result<()> {
-    let telling = async {
-        loop {
-            let own = settings.borrow_and_update().clone();
-            let round = own.as_ref().map(|own| own.tournament.round);
-            shared.own_round(round, own.as_ref().map(Broadcast::players).unwrap_or_default());
-            if settings.changed().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    tokio::select! {
-        () = telling => {}
-        () = stop.cancelled() => {}
-    }
-    Ok(())
-}
-
-/// Tells the page what lichess says.
-async fn tell_pushed(mut pushed: watch::Receiver<Option<Pushed>>, shared: Shared) -> anyhow::Result<()> {
-    while pushed.changed().await.is_ok() {
-        let now = pushed.borrow_and_update().clone();
-        shared.pushed(now);
-    }
-    Ok(())
 }
 
 /// Adds the local interface to the parts of a page.

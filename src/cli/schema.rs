@@ -14,7 +14,7 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, ReplyPayload, command::SENDER},
+    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, ReplyPayload, ResultsAsked, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -89,6 +89,10 @@ fn commands() -> Schema {
     verbs.insert(
         "next_round".to_owned(),
         payload(&schema_for!(NextRound).to_value(), &types),
+    );
+    verbs.insert(
+        "results".to_owned(),
+        payload(&schema_for!(ResultsAsked).to_value(), &types),
     );
     verbs.insert("bind".to_owned(), payload(&schema_for!(Bind).to_value(), &types));
     let any: Vec<Value> = verbs

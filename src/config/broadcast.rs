@@ -23,6 +23,8 @@ use crate::{
 /// Games for the public.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broadcast {
+    /// The group of the event that it is of, where the event has groups.
+    pub group: Option<String>,
     /// The folder of the tournament.
     pub folder: PathBuf,
     /// The fields that are the same for all games of the round. The time since which it is played is found out later.
@@ -75,6 +77,7 @@ impl Broadcast {
         if let Some(pairings) = &in_force.pairings {
             self.pairings.clone_from(pairings);
         }
+        in_force.results.put_into(&mut self.pairings);
         if let (Some(lichess), Some(round)) = (&mut self.lichess, &in_force.lichess) {
             lichess.round.clone_from(round);
         }
@@ -196,6 +199,7 @@ pub(super) fn broadcast(
         return None;
     };
     Some(Broadcast {
+        group: None,
         folder: document.resolve(folder.get_ref()),
         tournament: Tournament {
             name: raw.name.clone(),

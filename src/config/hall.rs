@@ -11,6 +11,8 @@ use toml::{
 
 use super::{
     env::{Env, GATEWAY as VARIABLE},
+    group,
+    overlay::lay_over,
     read::Document,
 };
 
@@ -26,17 +28,20 @@ type Value<'v> = Spanned<DeValue<'v>>;
 pub(super) fn read<'t, T: DeserializeOwned>(document: &mut Document<'t>, env: &'t Env) -> Option<T> {
     let mut table = document.parse()?;
     choose(table.get_mut(), env, document)?;
+    group::leave_to_dashboard(table.get_mut());
     document.shape(table, env)
 }
 
-/// As [`read`], of the file of a whole hall what is common. With it the boards of all gateways of such a file, as
-/// `GATEWAY/BOARD`.
+/// As [`read`], of the file of a whole hall what is common, with the broadcast of `group` if it has groups. With it the
+/// boards of all gateways of such a file, as `GATEWAY/BOARD`.
 pub(super) fn read_common<'t, T: DeserializeOwned>(
     document: &mut Document<'t>,
     env: &'t Env,
+    group: Option<&str>,
 ) -> Option<(T, Vec<String>)> {
     let mut table = document.parse()?;
     let boards = common(table.get_mut());
+    group::choose(table.get_mut(), group, document)?;
     Some((document.shape(table, env)?, boards))
 }
 
@@ -99,6 +104,14 @@ pub(super) fn names(text: &str) -> Vec<String> {
         },
         None => Vec::new(),
     }
+}
+
+/// True where the text of a file has a broadcast, and nothing of a gateway.
+pub(super) fn is_without_gateway(text: &str) -> bool {
+    let (root, _) = DeTable::parse_recoverable(text);
+    let root = root.get_ref();
+    let of_gateway = ["gateway", GATEWAYS].iter().chain(&OF_ONE);
+    root.contains_key("broadcast") && !of_gateway.into_iter().any(|key| root.contains_key(*key))
 }
 
 fn take_gateways<'v>(root: &mut DeTable<'v>) -> Option<(Range<usize>, Value<'v>)> {
@@ -191,26 +204,6 @@ fn refuse_name(table: &mut DeTable<'_>, document: &mut Document<'_>) {
             "in the file of a whole hall the name of a gateway is that of its table",
             "leave `name` out, and write [gateways.NAME]",
         );
-    }
-}
-
-/// Lays `own` over `common`: tables key by key. Any other value, a list too, replaces the common one.
-fn lay_over<'v>(common: &mut DeTable<'v>, own: DeTable<'v>) {
-    for (key, value) in own {
-        match (
-            common.get_mut(key.get_ref().as_ref()).map(Spanned::get_mut),
-            value,
-        ) {
-            (Some(DeValue::Table(below)), value) if value.get_ref().is_table() => {
-                if let DeValue::Table(above) = value.into_inner() {
-                    lay_over(below, above);
-                }
-            }
-            (_, value) => {
-                common.remove(key.get_ref().as_ref());
-                common.insert(key, value);
-            }
-        }
     }
 }
 

@@ -12,12 +12,15 @@ mod archive;
 mod broadcast;
 mod broker;
 mod checked;
+mod collector;
 mod dashboard;
 mod env;
+mod group;
 mod hall;
 mod hint;
 pub mod lichess;
 mod line;
+mod overlay;
 mod problem;
 mod raw;
 mod read;
@@ -35,6 +38,7 @@ pub use alert::{AlertConfig, AlertForm, Language};
 pub use archive::{ArchiveConfig, DatabaseConfig};
 pub use broadcast::{Broadcast, Lichess};
 pub use checked::system_authorities;
+pub(crate) use collector::IsAlone;
 pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub(crate) use env::{OF_THE_UNIT, STATE_OF_THE_UNIT};
@@ -45,7 +49,7 @@ use crate::{
     files::plain,
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
-    tournament::{InForce, tables},
+    tournament::{InForce, Pairings, tables},
     watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings, Table as Seats},
 };
 
@@ -86,15 +90,15 @@ pub struct Config {
     pub home_assistant: Option<BaseTopic>,
 }
 
-/// The configuration for a collector of several gateways, which has no boards of its own.
+/// The configuration of `dgt2mqtt dashboard`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collector {
     /// First levels of every topic.
     pub base_topic: BaseTopic,
     /// The brokers; one in a configuration.
     pub brokers: Vec<BrokerConfig>,
-    /// Games for the public, if wanted.
-    pub broadcast: Option<Broadcast>,
+    /// Games for the public: one broadcast, or one for each group of the event.
+    pub broadcasts: Vec<Broadcast>,
     /// People who may open the page with a token of their own.
     pub people: Vec<Person>,
 }
@@ -224,7 +228,7 @@ impl Default for Collector {
                 tls: None,
                 keep_alive: Duration::from_secs(15),
             }],
-            broadcast: None,
+            broadcasts: Vec::new(),
             people: Vec::new(),
         }
     }
@@ -297,19 +301,6 @@ impl Config {
         }
     }
 
-    /// Reads what a collector needs from the file at `path`: broker, topics and broadcast. A gateway's own file will
-    /// do, and so will one without name and boards.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub fn load_collector(path: &Path, env: &Env) -> Result<Collector, ConfigError> {
-        let text = read_file(path)?;
-        let mut document = read::Document::new(&text, path);
-        let raw = hall::read_common(&mut document, env);
-        let collector = raw.and_then(|(raw, boards)| validate::collector(raw, boards, &mut document));
-        finish(collector, document)
-    }
-
     /// Reads what an archive needs from the file at `path`: broker, topics and database.
     ///
     /// # Errors
@@ -317,7 +308,7 @@ impl Config {
     pub fn load_archive(path: &Path, env: &Env) -> Result<ArchiveConfig, ConfigError> {
         let text = read_file(path)?;
         let mut document = read::Document::new(&text, path);
-        let raw = hall::read_common(&mut document, env);
+        let raw = hall::read_common(&mut document, env, None);
         let archive = raw.and_then(|(raw, _)| validate::archive(raw, &mut document));
         finish(archive, document)
     }
@@ -363,15 +354,26 @@ impl Config {
         }
     }
 
+    /// The pairings of the present round, with the results that a person entered.
+    #[must_use]
+    pub fn pairings(&self) -> Pairings {
+        if let Some(broadcast) = &self.broadcast {
+            return broadcast.pairings.clone();
+        }
+        let in_force = self.in_force.as_ref();
+        let mut pairings = in_force
+            .and_then(|round| round.pairings.clone())
+            .unwrap_or_default();
+        if let Some(in_force) = in_force {
+            in_force.results.put_into(&mut pairings);
+        }
+        pairings
+    }
+
     /// The players at this gateway's boards by the pairings, White and Black, by the board's id.
     #[must_use]
     pub fn paired(&self) -> BTreeMap<String, [Option<String>; 2]> {
-        let in_force = self.in_force.as_ref().and_then(|round| round.pairings.as_ref());
-        let paired = match (&self.broadcast, in_force) {
-            (Some(broadcast), _) => broadcast.players(),
-            (None, Some(pairings)) => broadcast::seated(&self.tables(), pairings),
-            (None, None) => BTreeMap::new(),
-        };
+        let paired = broadcast::seated(&self.tables(), &self.pairings());
         let own = paired
             .into_iter()
             .filter_map(|(board, players)| Some((self.own(&board)?.to_owned(), players)));

@@ -127,12 +127,12 @@ pub enum ConfigError {
     /// The file or the environment has problems.
     #[error("{0}")]
     Invalid(Problems),
-    /// The gateways of a hall are each good and not together.
+    /// The gateways of a hall, or the groups of an event, are each good and not together.
     #[error("{}: {}", path.display(), conflicts.join("\n"))]
     Between {
         /// The file.
         path: PathBuf,
-        /// What is wrong between which gateways, and what to do.
+        /// What is wrong between which of them, and what to do.
         conflicts: Vec<String>,
     },
 }

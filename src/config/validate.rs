@@ -132,7 +132,7 @@ pub(super) fn collector(
     Some(Collector {
         base_topic: base_topic?,
         brokers: vec![broker?],
-        broadcast,
+        broadcasts: broadcast.into_iter().collect(),
         people,
     })
 }

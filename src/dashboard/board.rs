@@ -74,6 +74,11 @@ pub(crate) struct Board {
 }
 
 impl Board {
+    /// True while a game with half-moves has no result.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.game.game.is_some() && !self.game.moves.is_empty() && self.game.result == Some(GameResult::Open)
+    }
+
     /// Takes a state. True when something changed.
     pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
         let by = if state == "pgn" { 1 } else { OF_STATE };

@@ -2,7 +2,7 @@
 
 mod gone;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -91,6 +91,17 @@ pub(crate) struct GatewayRound {
     pub(crate) players: Paired,
 }
 
+/// The round of a broadcast of this program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct BroadcastRound {
+    /// Its number.
+    pub(crate) round: u32,
+    /// The players by its pairings, by `GATEWAY/BOARD`.
+    pub(crate) paired: Paired,
+    /// The gateways of its boards.
+    pub(crate) gateways: BTreeSet<String>,
+}
+
 /// Everything that the page shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hall {
@@ -100,12 +111,10 @@ pub(crate) struct Hall {
     pub(super) brokers: BTreeMap<String, bool>,
     pub(super) brokers_revision: u64,
     pub(super) owners: Owners,
-    /// What lichess says, by the gateway that pushes. The empty name stands for this program.
+    /// What lichess says, by who pushes: a gateway, or a broadcast of this program, of whose name `/` is a part.
     pub(super) pushes: Pushes,
-    /// The players by the pairings of this program's own broadcast, by `GATEWAY/BOARD`.
-    paired: Paired,
-    /// The round that this program broadcasts itself, if it does.
-    pub(super) own_round: Option<u32>,
+    /// The broadcasts of this program, by their groups: one without a group has an empty name.
+    pub(super) own: BTreeMap<String, BroadcastRound>,
     /// How much memory each gateway takes.
     pub(super) shares: Shares,
     /// Gateways that an arbiter took off the page.
@@ -171,18 +180,29 @@ impl Hall {
         self.owners.broker_of(gateway)
     }
 
-    /// What lichess says of the games that this program broadcasts itself.
-    pub(crate) fn take_pushed(&mut self, pushed: Option<Pushed>) {
-        self.push_changed("", pushed);
+    /// What lichess says of the games of a group that this program broadcasts itself.
+    pub(crate) fn take_pushed(&mut self, group: &str, pushed: Option<Pushed>) {
+        self.push_changed(&own_name(group), pushed);
     }
 
-    /// Takes the round of this program's own broadcast, if it has one, and the players by its pairings, by
-    /// `GATEWAY/BOARD`.
-    pub(crate) fn take_own_round(&mut self, round: Option<u32>, paired: Paired) {
-        self.paired = paired;
-        self.own_round = round;
+    /// Takes the round of this program's own broadcast of a group; none where there is no such broadcast any more.
+    pub(crate) fn take_own_round(&mut self, group: &str, round: Option<BroadcastRound>) {
+        match round {
+            Some(round) => drop(self.own.insert(group.to_owned(), round)),
+            None => drop(self.own.remove(group)),
+        }
         self.pair();
         self.brokers_revision = self.revision;
+    }
+
+    /// True where commands name a broadcast of this program so.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        self.own.keys().any(|group| own_name(group) == name)
+    }
+
+    /// The round that this program broadcasts itself: that of the group which is farthest behind.
+    pub(super) fn own_round(&self) -> Option<u32> {
+        self.own.values().map(|own| own.round).min()
     }
 
     /// The rounds of the gateways that are online.
@@ -203,7 +223,7 @@ impl Hall {
     fn pair(&mut self) {
         self.revision += 1;
         for (key, board) in &mut self.boards {
-            let paired = pairing(&self.paired, &self.gateways, key);
+            let paired = pairing(&self.own, &self.gateways, key);
             if board.paired != paired {
                 board.paired = paired;
                 board.note_who_sits();
@@ -394,7 +414,7 @@ impl Hall {
             board: board.to_owned(),
         };
         let is_new = !self.boards.contains_key(&key);
-        let paired = pairing(&self.paired, &self.gateways, &key);
+        let paired = pairing(&self.own, &self.gateways, &key);
         let board = self.boards.entry(key).or_default();
         if is_new {
             board.paired = paired;
@@ -448,11 +468,21 @@ impl Hall {
     }
 }
 
+/// A name for the broadcast of a group that no gateway has.
+pub(crate) fn own_name(group: &str) -> String {
+    format!("/{group}")
+}
+
 /// The players at a board: by our own pairings first, then by those of its gateway.
-fn pairing(own: &Paired, gateways: &BTreeMap<String, Gateway>, key: &BoardKey) -> Option<OfRound> {
+fn pairing(
+    own: &BTreeMap<String, BroadcastRound>,
+    gateways: &BTreeMap<String, Gateway>,
+    key: &BoardKey,
+) -> Option<OfRound> {
     let full = format!("{}/{}", key.gateway, key.board);
     // Games tell the round of their gateway, which is not our own.
-    let own = own.get(&full).map(|players| (players, None));
+    let own = own.values().find_map(|own| own.paired.get(&full));
+    let own = own.map(|players| (players, None));
     let of_gateway = || {
         let gateway = gateways.get(&key.gateway)?;
         Some((gateway.paired.get(&key.board)?, gateway.round))

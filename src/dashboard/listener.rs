@@ -51,6 +51,9 @@ pub(crate) struct Ask {
     pub(crate) answer: oneshot::Sender<Result<Value, AskError>>,
 }
 
+/// The name of the queue for commands to the broadcasts of this program. No broker has such a name.
+pub(crate) const OWN: &str = "/";
+
 /// The bounded queues for commands, by the names of the brokers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asks(Vec<(String, mpsc::Sender<Ask>)>);

@@ -18,7 +18,7 @@ use super::{
     assets,
     key::BoardKey,
     legal::legal,
-    listener::{Ask, AskError, Asks},
+    listener::{Ask, AskError, Asks, OWN},
     people::Guest,
     shared::Shared,
     stream,
@@ -35,7 +35,7 @@ const MAX_BODY: usize = 16 << 10;
 /// says what is too much.
 const MAX_ROUND: usize = MAX_PAIRINGS + MAX_BODY;
 /// Commands about the round.
-const ROUND_VERBS: [&str; 3] = ["pairings", "next_round", "bind"];
+const ROUND_VERBS: [&str; 4] = ["pairings", "next_round", "results", "bind"];
 /// How many characters of an unreadable body the answer repeats.
 const MOST_WORDS: usize = 300;
 
@@ -201,7 +201,7 @@ struct RoundBody {
     fields: serde_json::Map<String, Value>,
 }
 
-/// Sends a command about the round to a gateway, and passes the answer on.
+/// Sends a command about the round to a gateway, or to a broadcast of this program, and passes the answer on.
 async fn round(
     State(page): State<Page>,
     Extension(guest): Extension<Guest>,
@@ -215,7 +215,8 @@ async fn round(
         Ok(Json(body)) => body,
         Err(unread) => return failed(unread.status(), "bad_json", &what_is_wrong(&unread)),
     };
-    if gateway.parse::<Id>().is_err() || !ROUND_VERBS.contains(&verb.as_str()) {
+    let is_there = gateway.parse::<Id>().is_ok() || page.shared.hall().is_own(&gateway);
+    if !is_there || !ROUND_VERBS.contains(&verb.as_str()) {
         return failed(
             StatusCode::BAD_REQUEST,
             "unknown_verb",
@@ -252,7 +253,12 @@ async fn send(
     fields: serde_json::Map<String, Value>,
 ) -> Response {
     let (answer, answered) = oneshot::channel();
-    let broker = page.shared.hall().broker_of(&gateway).map(str::to_owned);
+    let is_own = board.is_none() && page.shared.hall().is_own(&gateway);
+    let broker = if is_own {
+        Some(OWN.to_owned())
+    } else {
+        page.shared.hall().broker_of(&gateway).map(str::to_owned)
+    };
     let ask = Ask {
         gateway,
         board,

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::hall::{GatewayRound, Hall, NotGone, Paired};
+use super::hall::{BroadcastRound, GatewayRound, Hall, NotGone};
 use crate::broadcast::Pushed;
 
 /// The hall, and the number of its last change for tasks that wait for one.
@@ -47,9 +47,9 @@ impl Shared {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Takes what lichess says of the games that this program broadcasts; none if it pushes nothing.
-    pub(crate) fn pushed(&self, pushed: Option<Pushed>) {
-        self.change(|hall, _| hall.take_pushed(pushed));
+    /// Takes what lichess says of the games of a group that this program broadcasts; none if it pushes nothing.
+    pub(crate) fn pushed(&self, group: &str, pushed: Option<Pushed>) {
+        self.change(|hall, _| hall.take_pushed(group, pushed));
     }
 
     /// The rounds of the gateways that are online.
@@ -58,9 +58,9 @@ impl Shared {
         self.hall().rounds()
     }
 
-    /// Takes the round of this program's broadcast, if it has one, and its players.
-    pub(crate) fn own_round(&self, round: Option<u32>, paired: Paired) {
-        self.change(|hall, _| hall.take_own_round(round, paired));
+    /// Takes the round of this program's broadcast of a group; none where there is no such broadcast any more.
+    pub(crate) fn own_round(&self, group: &str, round: Option<BroadcastRound>) {
+        self.change(|hall, _| hall.take_own_round(group, round));
     }
 
     /// Takes a gateway off the page that is gone for good.

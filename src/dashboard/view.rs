@@ -6,7 +6,7 @@ use super::{
     board::Board,
     cases::CaseView,
     games::{GameDetail, GameLine, first_ply},
-    hall::{Hall, ToldNotice},
+    hall::{BroadcastRound, Hall, ToldNotice, own_name},
     key::BoardKey,
     pushed::{PushView, PushedView},
 };
@@ -43,8 +43,21 @@ pub(crate) struct LinksView {
     pub(crate) brokers_away: Vec<String>,
     /// What lichess says of the games that are pushed there.
     pub(crate) pushes: Vec<PushView>,
-    /// The number of the round that the page's own program broadcasts, if it does.
+    /// The number of the round that the page's own program broadcasts, if it does; of several groups the least.
     pub(crate) own_round: Option<u32>,
+    /// The broadcasts that the page's own program writes.
+    pub(crate) own: Vec<OwnView>,
+}
+
+/// A broadcast that the page's own program writes.
+#[derive(Debug, Serialize)]
+pub(crate) struct OwnView {
+    /// The name by which commands about its round mean it: `/GROUP`.
+    pub(super) name: String,
+    /// The number of its round.
+    pub(super) round: u32,
+    /// True where gateways of its boards tell a round, which it follows.
+    pub(super) follows: bool,
 }
 
 /// A gateway.
@@ -177,12 +190,27 @@ impl Hall {
         changed.then(|| self.links())
     }
 
+    /// The broadcasts of this program, as commands name them.
+    fn own_views(&self) -> Vec<OwnView> {
+        let tells = |name: &String| {
+            let gateway = self.gateways.get(name);
+            gateway.is_some_and(|gateway| gateway.online && gateway.round.is_some())
+        };
+        let view = |(group, own): (&String, &BroadcastRound)| OwnView {
+            name: own_name(group),
+            round: own.round,
+            follows: own.gateways.iter().any(tells),
+        };
+        self.own.iter().map(view).collect()
+    }
+
     fn links(&self) -> LinksView {
         LinksView {
             gateways: self.gateway_views(),
             brokers_away: self.brokers_away(),
             pushes: self.pushes.views(),
-            own_round: self.own_round,
+            own_round: self.own_round(),
+            own: self.own_views(),
         }
     }
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::clocks::NewestClocks;
 use crate::{
-    broadcast::{self, Pushed, broadcast},
+    broadcast::{self, Pacers, Pushed, broadcast},
     config::{Broadcast, Config},
     journal::Journal,
 };
@@ -40,7 +40,7 @@ impl Caster {
             let source = |_: &Broadcast, events, stop| {
                 broadcast::follow(path.clone(), news.clone(), clocks.clone(), events, stop)
             };
-            broadcast(receiver, &gateway, source, sender, stop).await;
+            broadcast(receiver, &gateway, source, sender, Pacers::default(), stop).await;
         });
         Self {
             settings,

@@ -5,6 +5,7 @@
 
 mod games;
 mod next;
+mod results;
 mod tables;
 
 use std::path::Path;
@@ -34,6 +35,10 @@ enum Refused {
     NoRound,
     #[error("round {present} is in force, and round {asked} does not follow it: begin round {}", .present + 1)]
     NotNext { asked: u32, present: u32 },
+    #[error("round {present} is in force: look at its games again, and give `round`")]
+    NotPresent { present: u32 },
+    #[error("game {0} is not in the pairings of round {1}")]
+    NoGame(usize, u32),
     #[error("round {0} cannot begin: {1}; or put its pairings in force with `pairings`")]
     Unpaired(u32, PairingsError),
     #[error("{0:?} is no position to begin with: {1}; write the FEN of the position before the first move")]
@@ -64,6 +69,8 @@ impl Refused {
             Self::Older(_) => "round_older",
             Self::NoRound => "no_round",
             Self::NotNext { .. } => "round_not_next",
+            Self::NotPresent { .. } => "round_not_present",
+            Self::NoGame(..) => "game_not_paired",
             Self::Unpaired(..) => "round_unpaired",
             Self::Start(..) => "start_wrong",
             Self::Lichess(_) => "lichess_round_missing",
@@ -205,8 +212,11 @@ impl Desk {
             return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
         }
         let before = self.present(asked.round);
+        let mut results = before.map(|before| before.results.clone()).unwrap_or_default();
+        results.keep_for(&config.pairings(), &checked.pairings);
         let in_force = InForce {
             round: asked.round,
+            results,
             pairings: Some(checked.pairings),
             lichess: asked
                 .lichess
@@ -299,19 +309,21 @@ fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Don
     }
 }
 
-/// The players at the tables, with the boards that stand there.
+/// The players at the tables, with the boards that stand there. Games behind the last table have no board.
 fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
-    let paired = pairings.boards.iter().map(Option::as_ref);
-    let paired = paired.chain(std::iter::repeat(None));
-    let seat = |((board, id), pairing): ((usize, &String), Option<&tournament::Pairing>)| {
-        json!({
-            "board": board,
+    let count = tables.len().max(pairings.boards.len());
+    let seat = |table: usize| {
+        let pairing = pairings.boards.get(table).and_then(Option::as_ref);
+        let id = tables.get(table);
+        let seat = json!({
+            "board": table + 1,
             "id": id,
             "white": pairing.map(|pairing| &pairing.white),
             "black": pairing.map(|pairing| &pairing.black),
-        })
+        });
+        (id.is_some() || pairing.is_some()).then_some(seat)
     };
-    (1..).zip(tables).zip(paired).map(seat).collect()
+    (0..count).filter_map(seat).collect()
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ mod whereabouts;
 mod window;
 
 pub use claim::host;
-pub use command::{Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, Target};
+pub use command::{
+    Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, ResultsAsked, Target,
+};
 pub use lasting::{Beat, BrokerFigures, MOST_PATIENCE, PublisherSettings};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Publication, Qos};
 pub use publisher::{Publisher, PublisherHandle, Redial};

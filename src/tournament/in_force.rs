@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     beside,
+    entered::EnteredResults,
     pairings::{Pairings, PairingsError},
 };
 
@@ -31,6 +32,9 @@ pub struct InForce {
     pub start: Option<String>,
     /// Id of the round on lichess, if it differs from the configured one.
     pub lichess: Option<String>,
+    /// Results that were entered for games of which no board tells.
+    #[serde(default, skip_serializing_if = "EnteredResults::is_empty")]
+    pub results: EnteredResults,
     /// When it began, as Unix time in milliseconds.
     pub since_ms: i64,
     /// True once it was closed, so that the next may follow.

@@ -1,6 +1,7 @@
 //! A tournament: its round, the pairings, the order of the boards, and what commands put in force of these.
 
 mod beside;
+mod entered;
 mod in_force;
 pub mod pairings;
 pub mod tables;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use crate::game::Period;
+pub use entered::{Entered, EnteredResults, HandGame};
 pub use in_force::InForce;
 pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use tables::TablesWrong;

@@ -1,8 +1,8 @@
 //! The configuration as a person meets it: the example file, mistakes and what is said to them,
 //! overrides by the environment, passwords that stay where they belong.
 
-mod environment;
 mod example;
+mod groups;
 mod hall;
 mod lines;
 mod tournament;

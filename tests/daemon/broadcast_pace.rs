@@ -7,7 +7,7 @@ use std::{
 };
 
 use dgt2mqtt::{
-    broadcast::{Bundle, broadcast},
+    broadcast::{Bundle, Pacers, broadcast},
     config::{Broadcast, Lichess, Secret},
     event::Event,
     tournament::{Pairings, Tournament},
@@ -26,6 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn settings(folder: &Path, round: u32, port: u16) -> Broadcast {
     let names = format!("board,white,black\n1,White{round},Black{round}\n2,Xavier{round},Yves{round}\n");
     Broadcast {
+        group: None,
         folder: folder.to_owned(),
         tournament: Tournament {
             round,
@@ -111,7 +112,15 @@ async fn two_rounds_with_one_token_share_its_pace() {
     let (source, end) = (journal.clone(), stop.clone());
     let work = tokio::spawn(async move {
         let source = |_: &Broadcast, events, stop| source.clone().tell(events, stop);
-        broadcast(receiver, "gw", source, watch::Sender::new(None), end).await;
+        broadcast(
+            receiver,
+            "gw",
+            source,
+            watch::Sender::new(None),
+            Pacers::default(),
+            end,
+        )
+        .await;
     });
     until("the third round", || {
         folder.path().join("round-3/.begun").exists()

@@ -86,6 +86,7 @@ mod reload;
 mod rollout;
 mod rounds_begin;
 mod rounds_commands;
+mod rounds_own;
 mod setups;
 mod sim_simulate;
 mod sim_story;

@@ -87,7 +87,11 @@ impl Server {
             .args(["dashboard", "--broker", &format!("mqtt://127.0.0.1:{broker}")])
             .args(["--listen", &format!("127.0.0.1:{port}")])
             .args(options);
-        let child = command.stderr(Stdio::null()).spawn().unwrap();
+        let log = std::env::var_os("DGT2MQTT_PAGE_LOG").map_or_else(Stdio::null, |path| {
+            let log = std::fs::File::options().create(true).append(true).open(path);
+            log.unwrap().into()
+        });
+        let child = command.stderr(log).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < deadline, "the page is not served");

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::call::{Caller, PushAnswer, PushError};
 pub use self::{
-    pacer::Pacer,
+    pacer::{Pacer, Pacers},
     told::{Pushed, PushedGame},
 };
 use super::round::Published;

@@ -1,6 +1,9 @@
 //! The pace of the calls. lichess counts those of one token together, whichever round they are for.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
     sync::{Mutex, MutexGuard},
@@ -16,6 +19,25 @@ const LONGEST: Duration = Duration::from_secs(16);
 /// What the pause shrinks to at each call that is answered. It shrinks slowly, because who was refused once shares the
 /// token.
 const SHRINKS: f64 = 0.99;
+
+/// The pacers of a process, one for each server and token.
+#[derive(Clone, Debug, Default)]
+pub struct Pacers(Arc<std::sync::Mutex<Vec<Pacer>>>);
+
+impl Pacers {
+    /// The pacer for the server and the token of `settings`. The server counts on when a broadcast begins anew, so a pacer
+    /// stays.
+    #[must_use]
+    pub fn of(&self, settings: &Lichess) -> Pacer {
+        let mut pacers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = pacers.iter().find(|pacer| pacer.is_for(settings)) {
+            return known.clone();
+        }
+        let pacer = Pacer::new(settings);
+        pacers.push(pacer.clone());
+        pacer
+    }
+}
 
 /// The turns of those who call one server with one token. Clones share them.
 #[derive(Clone, Debug)]
@@ -37,8 +59,7 @@ impl Pacer {
     }
 
     /// True where it is the pacer for the server and the token of `settings`.
-    #[must_use]
-    pub fn is_for(&self, settings: &Lichess) -> bool {
+    fn is_for(&self, settings: &Lichess) -> bool {
         self.server == settings.server && self.token == settings.token
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::outward::{describe_alerts, describe_broadcast, describe_people};
 use crate::{
-    config::{BoardConfig, BrokerConfig, Config, PortName, Rules},
+    config::{BoardConfig, BrokerConfig, Collector, Config, PortName, Rules},
     game::Period,
     laws::{Edition, Supervision, TimeControl},
     watcher::{ClockSideSetting, OrientationSetting},
@@ -58,6 +58,19 @@ pub(super) fn describe(config: &Config) -> String {
         "Clocks at most every {:?}, health every {:?}; a stop takes up to {:?}.",
         limits.clock_interval, limits.health_interval, limits.shutdown_timeout,
     );
+    text
+}
+
+/// What the dashboard does with its configuration, in sentences.
+pub(super) fn describe_collector(collector: &Collector) -> String {
+    let mut text = format!("The page listens below {}.\n", collector.base_topic);
+    for broker in &collector.brokers {
+        describe_broker(&mut text, broker);
+    }
+    for broadcast in &collector.broadcasts {
+        describe_broadcast(&mut text, broadcast);
+    }
+    describe_people(&mut text, &collector.people);
     text
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    config::{AlertConfig, AlertForm, Broadcast, Person, Role},
+    config::{AlertConfig, AlertForm, Broadcast, Collector, Person, Role},
     tournament::Delay,
 };
 
@@ -16,6 +16,16 @@ pub(super) fn describe_people(text: &mut String, people: &[Person]) {
         };
         let _ = writeln!(text, "{:?} may open the arbiter's page {role}.", person.name);
     }
+}
+
+/// The broadcasts that the dashboard writes, one for each group.
+pub(super) fn describe_groups(collector: &Collector) -> String {
+    let mut text =
+        "The broadcast has groups, so `dgt2mqtt dashboard` writes it, and no daemon does:\n".to_owned();
+    for broadcast in &collector.broadcasts {
+        describe_broadcast(&mut text, broadcast);
+    }
+    text
 }
 
 pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
@@ -37,9 +47,11 @@ pub(super) fn describe_broadcast(text: &mut String, broadcast: &Broadcast) {
         format!("{} later", parts.join(" and "))
     };
     let games = broadcast.pairings.boards.iter().flatten().count();
+    let group = broadcast.group.as_ref();
     let _ = writeln!(
         text,
-        "Broadcast of round {} from {} boards into {}, {delay}; {games} of them paired.",
+        "Broadcast of {}round {} from {} boards into {}, {delay}; {games} of them paired.",
+        group.map_or_else(String::new, |group| format!("{group:?}, ")),
         tournament.round,
         broadcast.boards.len(),
         broadcast.folder.display(),

@@ -4,18 +4,25 @@
 //! The round is kept in the folder of the broadcast, because after a restart the games that began meanwhile must still
 //! belong to it.
 
+mod words;
+
 use std::{
+    cmp::Ordering,
     collections::BTreeMap,
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::{mpsc, watch},
+    time::sleep,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::Broadcast,
-    dashboard::{GatewayRound, Shared},
+    dashboard::{Ask, GatewayRound, Shared},
     tournament::{InForce, Pairing, Pairings, PairingsError, Player},
 };
 
@@ -49,27 +56,29 @@ pub(super) fn of(
 }
 
 impl OwnRound {
-    /// Follows the gateways and the configuration until `stop`.
-    pub(super) async fn follow(mut self, stop: CancellationToken) -> anyhow::Result<()> {
+    /// Follows the gateways, the configuration and the commands in `asked` until `stop`.
+    pub(super) async fn follow(mut self, mut asked: mpsc::Receiver<Ask>, stop: CancellationToken) {
         let mut changes = self.shared.changes();
         loop {
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return Ok(()) },
+                changed = changes.changed() => if changed.is_err() { return },
                 changed = self.configured.changed() => match changed {
                     Ok(()) => self.read(),
-                    Err(_) => return Ok(()),
+                    Err(_) => return,
                 },
-                () = stop.cancelled() => return Ok(()),
+                Some(ask) = asked.recv() => self.answer(ask),
+                () = stop.cancelled() => return,
             }
             if self.next().is_some() {
                 tokio::select! {
                     () = sleep(TOGETHER) => {}
-                    () = stop.cancelled() => return Ok(()),
+                    () = stop.cancelled() => return,
                 }
                 if let Some((next, why)) = self.next() {
                     if let Some(why) = why {
                         tracing::warn!(
-                            "broadcast: round {} has the names that the gateways tell, because of its own pairings: {why}",
+                            "{}: round {} has the names that the gateways tell, because of its own pairings: {why}",
+                            self.label(),
                             next.round
                         );
                     }
@@ -80,6 +89,18 @@ impl OwnRound {
         }
     }
 
+    /// The broadcast in the words of the log.
+    fn label(&self) -> String {
+        let configured = self.configured.borrow();
+        let group = configured
+            .as_ref()
+            .and_then(|configured| configured.group.as_ref());
+        group.map_or_else(
+            || "broadcast".to_owned(),
+            |group| format!("broadcast of {group:?}"),
+        )
+    }
+
     /// Reads what is in force of the broadcast that is configured.
     fn read(&mut self) {
         self.in_force = None;
@@ -87,9 +108,10 @@ impl OwnRound {
             return;
         };
         match InForce::kept(&place(&configured.folder)) {
-            Ok(kept) => self.in_force = kept.filter(|kept| kept.round > configured.tournament.round),
+            Ok(kept) => self.in_force = kept.and_then(|kept| counts(kept, configured.tournament.round)),
             Err(error) => tracing::error!(
-                "broadcast: the round to which it went on cannot be read ({error}): that of the configuration counts; name the present one there"
+                "{}: the round to which it went on cannot be read ({error}): that of the configuration counts; name the present one there",
+                self.label()
             ),
         }
         if let (Some(in_force), Some(file)) = (&mut self.in_force, &configured.pairings_file)
@@ -106,13 +128,8 @@ impl OwnRound {
     fn next(&self) -> Option<(InForce, Option<PairingsError>)> {
         let configured = self.configured.borrow();
         let configured = configured.as_ref()?;
-        let present = self.in_force.as_ref().map(|in_force| in_force.round);
-        let present = present.unwrap_or(configured.tournament.round);
-        let of_boards = |round: &GatewayRound| {
-            let names = configured.boards.iter().filter_map(|board| board.split_once('/'));
-            names.into_iter().any(|(gateway, _)| gateway == round.gateway)
-        };
-        let rounds: Vec<_> = self.shared.rounds().into_iter().filter(of_boards).collect();
+        let present = self.present(configured);
+        let rounds = self.rounds(configured);
         let latest = rounds.iter().map(|round| round.round).max()?;
         let there: Vec<_> = rounds.into_iter().filter(|round| round.round == latest).collect();
         if latest > present {
@@ -133,24 +150,39 @@ impl OwnRound {
         (corrected != *in_force).then_some((corrected, None))
     }
 
-    /// Goes on with `next`, once that is on the disk.
+    /// The number of the present round.
+    fn present(&self, configured: &Broadcast) -> u32 {
+        let present = self.in_force.as_ref().map(|in_force| in_force.round);
+        present.unwrap_or(configured.tournament.round)
+    }
+
+    /// The rounds of the gateways of its boards.
+    fn rounds(&self, configured: &Broadcast) -> Vec<GatewayRound> {
+        let of_boards = |round: &GatewayRound| {
+            let mut names = configured.boards.iter().filter_map(|board| board.split_once('/'));
+            names.any(|(gateway, _)| gateway == round.gateway)
+        };
+        self.shared.rounds().into_iter().filter(of_boards).collect()
+    }
+
+    /// Goes on with `next`, also where the folder cannot keep it: the games go on at the boards.
     fn go_on(&mut self, next: InForce) {
-        let folder = self
-            .configured
-            .borrow()
-            .as_ref()
-            .map(|configured| configured.folder.clone());
-        let kept = folder.map_or(Ok(()), |folder| {
-            std::fs::create_dir_all(&folder)?;
-            next.keep(&place(&folder))
-        });
-        if let Err(error) = kept {
+        if let Err(error) = self.keep_in_folder(&next) {
             tracing::error!(
-                "broadcast: round {} cannot be kept in the folder ({error}), so a restart would go back to the configured one",
+                "{}: round {} cannot be kept in the folder ({error}), so a restart would go back to the configured one",
+                self.label(),
                 next.round
             );
         }
         self.in_force = Some(next);
+    }
+
+    fn keep_in_folder(&self, next: &InForce) -> io::Result<()> {
+        let Some(configured) = self.configured.borrow().clone() else {
+            return Ok(());
+        };
+        std::fs::create_dir_all(&configured.folder)?;
+        next.keep(&place(&configured.folder))
     }
 
     /// Tells the broadcast of what is in force.
@@ -162,7 +194,8 @@ impl OwnRound {
             let changed = self.settings.borrow().as_ref() != Some(&*next);
             if changed && pushes && next.lichess.is_none() {
                 tracing::warn!(
-                    "broadcast: round {} has no round on lichess: name it there and `round = {}` in the configuration, or name the `broadcast` once for all rounds",
+                    "{}: round {} has no round on lichess: name it there and `round = {}` in the configuration, or name the `broadcast` once for all rounds",
+                    self.label(),
                     in_force.round,
                     in_force.round
                 );
@@ -173,6 +206,22 @@ impl OwnRound {
             *present = next;
             changed
         });
+    }
+}
+
+/// What counts of a round that was kept, where the configuration names the round `configured`: all of a later one, and of
+/// the same one the results that a person entered.
+fn counts(kept: InForce, configured: u32) -> Option<InForce> {
+    match kept.round.cmp(&configured) {
+        Ordering::Less => None,
+        Ordering::Equal if kept.results.is_empty() => None,
+        Ordering::Equal => Some(InForce {
+            round: kept.round,
+            results: kept.results,
+            is_from_file: true,
+            ..InForce::default()
+        }),
+        Ordering::Greater => Some(kept),
     }
 }
 

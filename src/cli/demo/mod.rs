@@ -19,7 +19,7 @@ use std::{
 
 use anyhow::Context;
 use clap::Args;
-use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{broker::Broker, narrator::Narrator, subscriber::Subscriber};
@@ -109,12 +109,11 @@ impl Demo {
             for broker in &mut collector.brokers {
                 broker.urls = vec![url(address)];
             }
-            let (_none, settings) = watch::channel(None);
             let mut page = dashboard::open(
                 collector,
-                settings,
                 page,
                 Access::new(None, Vec::new()),
+                None,
                 &Shared::default(),
                 &stop,
             )?;

@@ -291,15 +291,22 @@ fn names_are_those_of_the_pairings_where_there_are_some() {
     assert_eq!(hall.changed_boards(seen, 0).len(), 1);
     let own = [Some("Menchik, V".to_owned()), None];
     let seen = hall.revision();
-    hall.take_own_round(Some(3), Paired::from([("gw/7".to_owned(), own)]));
+    let own = BroadcastRound {
+        round: 3,
+        paired: Paired::from([("gw/7".to_owned(), own)]),
+        gateways: BTreeSet::from(["gw".to_owned()]),
+    };
+    hall.take_own_round("", Some(own));
     let links = serde_json::to_value(hall.changed_links(seen)).unwrap();
     assert_eq!(links["own_round"], 3, "and the page says so");
+    let own = json!([{ "name": "/", "round": 3, "follows": false }]);
+    assert_eq!(links["own"], own, "no gateway tells a round");
     assert_eq!(
         names(&hall),
         json!(["Menchik, V", null]),
         "our own broadcast knows better"
     );
-    hall.take_own_round(None, Paired::new());
+    hall.take_own_round("", None);
     hall.take("gw/info", br#"{"version":"1","boards":["7"]}"#, 0);
     assert_eq!(names(&hall), json!(["A", null]));
 }

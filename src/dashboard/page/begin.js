@@ -7,8 +7,11 @@ import { refusalText } from "./russian.js";
 import { t } from "./words.js";
 
 /** A game without a result. */
-export const openSeat = ({ board, white, black }) =>
-  h("li", {}, `${t("board", { id: board })}: ${white ?? t("white")} – ${black ?? t("black")}`);
+export const openSeat = ({ board, game, white, black }) =>
+  h("li", {}, `${board == null ? t("hand_without_board", { game }) : t("board", { id: board.split("/").at(-1) })}: ${white ?? t("white")} – ${black ?? t("black")}`);
+
+/** A gateway, or a broadcast of the page's own program, in words. */
+export const roundName = (name) => (name === "/" ? t("own_cast") : name.startsWith("/") ? t("own_group", { group: name.slice(1) }) : name);
 
 /** The button. `further` gives what the round has at a gateway besides its pairings, and `tell` shows what came of it. */
 export class NextRound {
@@ -18,9 +21,11 @@ export class NextRound {
     this.look();
   }
 
-  /** The gateways that can hear of a round. */
+  /** Who can hear of a round: gateways, and broadcasts of the page's own program that follow none. */
   #rounds() {
-    return [...this.hall.gateways.values()].filter(({ name, online, round }) => online && round != null && obstacle("next_round", name, this.hall) == null);
+    const gateways = [...this.hall.gateways.values()].filter(({ online, round }) => online && round != null);
+    const own = this.hall.own.filter(({ follows }) => !follows);
+    return [...gateways, ...own].filter(({ name }) => obstacle("next_round", name, this.hall) == null);
   }
 
   /** The gateways that are behind the others, or all. A round that was named is said to whoever has not begun it. */
@@ -53,7 +58,7 @@ export class NextRound {
 
   /** The answer of a gateway as a line. */
   async #ask(gateway, fields) {
-    const line = (kind, text, ...more) => h("li", { class: kind, "data-gateway": gateway }, `${gateway}: ${text}`, ...more);
+    const line = (kind, text, ...more) => h("li", { class: kind, "data-gateway": gateway }, `${roundName(gateway)}: ${text}`, ...more);
     try {
       const state = await askGateway(gateway, "next_round", fields);
       if (state.begun) return { line: line("done", t("round_begun", state)) };

@@ -1,9 +1,10 @@
 // Rounds: pairings are pasted or taken from a file, looked through, shown and put in force; a round is closed.
 
 import { askGateway, field } from "./ask.js";
-import { NextRound, openSeat } from "./begin.js";
+import { NextRound, openSeat, roundName } from "./begin.js";
 import { h, say } from "./dom.js";
 import { lockNote, obstacle } from "./lock.js";
+import { HandResults } from "./results.js";
 import { bindTables, tablesHear } from "./tables.js";
 import { refusalText } from "./russian.js";
 import { playerName, t } from "./words.js";
@@ -49,7 +50,7 @@ function mistakes(title, found, kind) {
 }
 
 function seats(boards) {
-  const row = ({ id, white, black }) => h("tr", {}, h("th", { scope: "row" }, id), h("td", {}, playerName(white) || "–"), h("td", {}, playerName(black) || "–"));
+  const row = ({ board, id, white, black }) => h("tr", {}, h("th", { scope: "row" }, id ?? t("hand_no_board", { game: board })), h("td", {}, playerName(white) || "–"), h("td", {}, playerName(black) || "–"));
   return h("table", { class: "seats" },
     h("thead", {}, h("tr", {}, ["pairings_board", "white", "black"].map((key) => h("th", { scope: "col" }, t(key))))),
     h("tbody", {}, boards.map(row)));
@@ -60,8 +61,9 @@ class Rounds {
   constructor(hall) {
     this.hall = hall;
     const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
-    this.gateway = h("select", { name: "gateway" }, gateways.map(({ name }) => h("option", { value: name }, name)));
-    const roundOf = () => gateways.find(({ name }) => name === this.gateway.value)?.round ?? 1;
+    const rounds = [...gateways, ...hall.own];
+    this.gateway = h("select", { name: "gateway" }, rounds.map(({ name }) => h("option", { value: name }, roundName(name))));
+    const roundOf = () => rounds.find(({ name }) => name === this.gateway.value)?.round ?? 1;
     this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: roundOf(), required: true });
     this.gateway.addEventListener("input", () => { this.round.value = roundOf(); });
     this.text = h("textarea", { name: "text", rows: 8, spellcheck: "false", placeholder: "board,white,white_elo,black,black_elo" });
@@ -76,13 +78,14 @@ class Rounds {
       this.#button("next_round", "next", () => this.#next(false)),
       this.#button("pairings_check", "check", () => this.#check()),
       this.put];
+    this.results = this.#button("hand", "results", () => this.#results());
     this.locked = lockNote();
     this.own = h("p", { class: "note own", role: "status" });
     this.dialog = h("dialog", { class: "rounds", "aria-labelledby": "rounds-title" },
       h("h2", { id: "rounds-title" }, t("pairings")),
       h("p", {}, t("pairings_what")),
       this.own,
-      gateways.length > 1 ? field(t("pairings_gateway"), this.gateway) : null,
+      rounds.length > 1 ? field(t("pairings_gateway"), this.gateway) : null,
       field(t("pairings_round"), this.round),
       field(t("pairings_file"), this.file),
       field(t("pairings_text"), this.text),
@@ -92,6 +95,7 @@ class Rounds {
       this.found,
       h("div", { class: "buttons" },
         this.#button("pairings_close", "close", () => this.dialog.close()),
+        this.results,
         this.sends,
         this.next.button));
     for (const control of [this.gateway, this.round, this.text, this.lichess, this.start]) control.addEventListener("input", () => this.#changed());
@@ -111,7 +115,11 @@ class Rounds {
   /** What can be sent now, and why nothing can. `fits` says whether what is there may be put in force. */
   #allow(fits) {
     this.fits = fits;
-    const why = this.gateway.value ? obstacle("pairings", this.gateway.value, this.hall) : t("pairings_no_gateway");
+    const name = this.gateway.value;
+    const obstructs = name ? obstacle("pairings", name, this.hall) : t("pairings_no_gateway");
+    this.results.disabled = obstructs != null;
+    // The page's own broadcasts have their pairings from their files.
+    const why = obstructs ?? (name.startsWith("/") ? t("own_file") : null);
     for (const button of this.sends) button.disabled = why != null;
     this.put.disabled ||= !fits;
     this.next.look();
@@ -219,6 +227,12 @@ class Rounds {
     } catch (error) {
       this.#refused(error);
     }
+  }
+
+  async #results() {
+    const refused = (text) => this.#tell(h("p", { class: "refused" }, text));
+    const results = new HandResults(this.gateway.value, refused);
+    if (await results.ask()) this.#tell(results.element);
   }
 
   #refused(error) {

@@ -60,6 +60,12 @@ impl Daemon {
                     .into_iter()
                     .for_each(|reply| self.publisher_handle().reply(reply));
             }
+            Target::Results(asked) => {
+                let reply = self.desk.results(&asked, answer);
+                reply
+                    .into_iter()
+                    .for_each(|reply| self.publisher_handle().reply(reply));
+            }
             Target::Bind(asked) => {
                 let reply = self.desk.bind(asked, answer);
                 reply
@@ -107,6 +113,7 @@ fn changes_something(target: &Target) -> bool {
     match target {
         Target::Ping | Target::History(_) | Target::Board { .. } => false,
         Target::Pairings(asked) => asked.put,
+        Target::Results(asked) => !asked.results.is_empty(),
         Target::Bind(asked) => asked.boards.is_some(),
         Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) => true,
     }

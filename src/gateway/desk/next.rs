@@ -3,15 +3,15 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Desk, Done, Refused, finish, games, refused};
+use super::{Desk, Done, Refused, finish, games, refused, results};
 use crate::{
     broadcast::began_ms,
     config::Config,
     journal::wall_ms,
     mqtt::{CommandReply, NextRound, Refusal, ReplyTo},
-    tournament::{InForce, Pairings, PairingsError},
+    tournament::{EnteredResults, HandGame, InForce, Pairings, PairingsError},
 };
 
 /// A round that is to begin.
@@ -83,6 +83,7 @@ impl Desk {
         let present = self.present(round).cloned();
         let force = asked.force;
         let (paired, by_hand) = (config.paired(), with_result(&config));
+        let without_board = without_board(&config);
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
@@ -98,6 +99,7 @@ impl Desk {
                     .as_str()
                     .is_none_or(|board| !by_hand.contains(board))
             });
+            open.extend(without_board);
             let was_closed = next.is_some() && present.as_ref().is_some_and(|present| present.closed);
             let closes = open.is_empty() || force || was_closed;
             let state = json!({ "round": round, "without_result": open, "closed": closes });
@@ -180,17 +182,21 @@ impl Desk {
 
 /// The gateway's boards whose games have a result in the pairings.
 fn with_result(config: &Config) -> BTreeSet<String> {
-    let put = config
-        .in_force
-        .as_ref()
-        .and_then(|in_force| in_force.pairings.as_ref());
-    let configured = config.broadcast.as_ref().map(|broadcast| &broadcast.pairings);
-    let pairings = configured
-        .or(put)
-        .map_or_else(Vec::new, |pairings| pairings.boards.clone());
-    let tables = config.tables();
-    let games = tables.iter().zip(&pairings);
+    let (tables, pairings) = (config.tables(), config.pairings());
+    let games = tables.iter().zip(&pairings.boards);
     let over = games.filter(|(_, game)| game.as_ref().is_some_and(|game| game.result.is_some()));
     over.filter_map(|(board, _)| config.own(board).map(str::to_owned))
         .collect()
+}
+
+/// The games without a result at which no board stands.
+fn without_board(config: &Config) -> Vec<Value> {
+    let games = results::games(config, &EnteredResults::default()).into_iter();
+    let open = games.filter(|game| game.result.is_none());
+    open.map(
+        |HandGame {
+             game, white, black, ..
+         }| { json!({ "board": null, "game": game, "white": white, "black": black }) },
+    )
+    .collect()
 }

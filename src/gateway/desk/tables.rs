@@ -9,7 +9,7 @@ use crate::{
     broadcast::began_ms,
     config::Config,
     mqtt::{Bind, CommandReply, Refusal, ReplyTo},
-    tournament::{Pairings, tables},
+    tournament::tables,
 };
 
 impl Desk {
@@ -73,9 +73,7 @@ impl Desk {
 
 /// The boards by table, with their players.
 fn state(config: &Config) -> Value {
-    let in_force = config.in_force.as_ref().and_then(|round| round.pairings.as_ref());
-    let configured = config.broadcast.as_ref().map(|broadcast| &broadcast.pairings);
-    let none = Pairings::default();
-    let pairings = configured.or(in_force).unwrap_or(&none);
-    json!({ "boards": seats(pairings, &config.tables()), "bound": config.bound.is_some() })
+    let (tables, mut pairings) = (config.tables(), config.pairings());
+    pairings.boards.truncate(tables.len());
+    json!({ "boards": seats(&pairings, &tables), "bound": config.bound.is_some() })
 }

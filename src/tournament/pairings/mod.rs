@@ -130,6 +130,13 @@ impl Pairings {
         }
     }
 
+    /// True where a game has this number, from 1.
+    #[must_use]
+    pub fn has(&self, game: usize) -> bool {
+        let game = game.checked_sub(1).and_then(|game| self.boards.get(game));
+        game.is_some_and(Option::is_some)
+    }
+
     /// The pairings of `round` from `text`, see [`Self::check`].
     ///
     /// # Errors

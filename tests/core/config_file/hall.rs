@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use dgt2mqtt::{
-    config::{Config, ConfigError, Env, Problems},
+    config::{Collector, Config, ConfigError, Env, Problems},
     laws::TimeControl,
 };
 
@@ -226,10 +226,7 @@ fn a_collector_takes_what_is_common_and_the_boards_of_all() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("hall.toml");
     fs::write(&path, HALL.to_owned() + "[broadcast]\nfolder = \"open\"\n").expect("written");
-    let collector = Config::load_collector(&path, &home()).unwrap_or_else(|error| panic!("{error}"));
+    let collector = Collector::load(&path, &home()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(collector.base_topic.to_string(), "open");
-    assert_eq!(
-        collector.broadcast.expect("a broadcast").boards,
-        ["row-1/1", "row-2/2", "row-2/3"]
-    );
+    assert_eq!(collector.broadcasts[0].boards, ["row-1/1", "row-2/2", "row-2/3"]);
 }

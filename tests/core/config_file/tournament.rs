@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use dgt2mqtt::config::{Config, Role};
+use dgt2mqtt::config::{Collector, Config, Role};
 
 use super::{SMALL, certificates, good, home, problem};
 
@@ -105,13 +105,13 @@ fn a_collector_needs_neither_name_nor_boards() {
     let path = folder.path().join("dgt2mqtt.toml");
     let read = |text: &str| {
         fs::write(&path, text).expect("a file");
-        Config::load_collector(&path, &home())
+        Collector::load(&path, &home())
     };
     let collector = read("[broadcast]\nfolder = \"out\"\nboards = [\"a/1\", \"b/1\"]\n").expect("good");
-    assert_eq!(collector.broadcast.expect("one").boards, ["a/1", "b/1"]);
+    assert_eq!(collector.broadcasts[0].boards, ["a/1", "b/1"]);
     assert_eq!(collector.brokers[0].client_id, "dgt2mqtt-dashboard");
     let own = read(&format!("{SMALL}[broadcast]\nfolder = \"out\"\n")).expect("good");
-    assert_eq!(own.broadcast.expect("one").boards, ["hall/1"]);
+    assert_eq!(own.broadcasts[0].boards, ["hall/1"]);
     assert!(read("[broadcast]\nfolder = \"out\"\n").is_err(), "which boards?");
 }
 

@@ -63,6 +63,10 @@ pub fn plan(hall: &Hall, count: usize, rng: &mut Rng) -> Vec<Fault> {
     if hall.brokers.setup == Setup::Bridges {
         kinds.push(GatewayPower);
     }
+    // `ONLY=Broker` looks for the cause of a finding.
+    if let Ok(only) = std::env::var("ONLY") {
+        kinds.retain(|kind| format!("{kind:?}").contains(&only));
+    }
     let mut plan = Vec::new();
     while plan.len() < count {
         rng.shuffle(&mut kinds);

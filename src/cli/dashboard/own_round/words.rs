@@ -1,0 +1,222 @@
+//! The commands of the page to a broadcast that its own program writes: the next round begins, and results of games of
+//! which no board tells are entered. They are those that gateways know, with the same answers.
+
+use serde_json::{Value, json};
+
+use super::OwnRound;
+use crate::{
+    config::Broadcast,
+    dashboard::{Ask, BoardKey},
+    mqtt::{NextRound, ResultsAsked, command::SENDER},
+    tournament::{Entered, EnteredResults, InForce, Pairings, PairingsError},
+};
+
+/// Why a command is refused.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+enum Refused {
+    #[error("{0}")]
+    Fields(String),
+    #[error(
+        "this broadcast has its pairings from its file: change that, and read the configuration again (SIGHUP)"
+    )]
+    OfFile,
+    #[error("round {present} is in force, and round {asked} does not follow it: begin round {}", .present + 1)]
+    NotNext { asked: u32, present: u32 },
+    #[error(
+        "a gateway of its boards says which round is played: begin the round there, and the broadcast follows"
+    )]
+    Follows,
+    #[error(
+        "round {0} cannot begin: {1}; or name `round = {0}` and its `pairings` in the configuration of the page"
+    )]
+    Unpaired(u32, PairingsError),
+    #[error(
+        "round {0} cannot begin: the broadcast has no file of pairings; name `pairings` in the configuration of the page"
+    )]
+    NoFile(u32),
+    #[error(
+        "the games go to lichess: name the `broadcast` there once for all rounds, or `round = {0}` and its round on lichess in the configuration of the page"
+    )]
+    Lichess(u32),
+    #[error("round {0} is in force: look at its games again, and give `round`")]
+    NotPresent(u32),
+    #[error("game {0} is not in the pairings of round {1}")]
+    NoGame(usize, u32),
+    #[error(
+        "it cannot be kept in the folder ({0}), so nothing was changed: see to the disk and send it again"
+    )]
+    NotKept(String),
+}
+
+impl Refused {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Fields(_) => "bad_fields",
+            Self::OfFile => "round_of_file",
+            Self::NotNext { .. } => "round_not_next",
+            Self::Follows => "round_follows",
+            Self::Unpaired(..) | Self::NoFile(_) => "round_unpaired",
+            Self::Lichess(_) => "lichess_round_missing",
+            Self::NotPresent(_) => "round_not_present",
+            Self::NoGame(..) => "game_not_paired",
+            Self::NotKept(_) => "not_kept",
+        }
+    }
+}
+
+impl OwnRound {
+    /// Carries a command out, and answers it.
+    pub(super) fn answer(&mut self, ask: Ask) {
+        let by = ask.fields.get(SENDER).and_then(Value::as_str).map(str::to_owned);
+        let mut fields = ask.fields;
+        fields.remove(SENDER);
+        let fields = Value::Object(fields);
+        let wrong = |error: serde_json::Error| Refused::Fields(error.to_string());
+        let done = match ask.verb.as_str() {
+            "next_round" => serde_json::from_value(fields)
+                .map_err(wrong)
+                .and_then(|asked| self.begin(&asked)),
+            "results" => serde_json::from_value(fields)
+                .map_err(wrong)
+                .and_then(|asked| self.enter(asked, by.as_deref())),
+            _ => Err(Refused::OfFile),
+        };
+        let reply = match done {
+            Ok(state) => json!({ "ok": true, "state": state }),
+            Err(refused) => {
+                tracing::warn!("{}: the command {} is refused: {refused}", self.label(), ask.verb);
+                json!({ "ok": false, "error": { "code": refused.code(), "message": refused.to_string() } })
+            }
+        };
+        // The page may be closed.
+        let _ = ask.answer.send(Ok(reply));
+    }
+
+    /// Begins the next round by the pairings of the file, if no gateway says which round is played.
+    fn begin(&mut self, asked: &NextRound) -> Result<Value, Refused> {
+        let Some(configured) = self.configured.borrow().clone() else {
+            return Err(Refused::OfFile);
+        };
+        let present = self.present(&configured);
+        let begin = asked.begin.unwrap_or(present + 1);
+        if begin == present {
+            return Ok(json!({ "round": present, "begun": true }));
+        }
+        if begin != present + 1 {
+            return Err(Refused::NotNext {
+                asked: begin,
+                present,
+            });
+        }
+        if !self.rounds(&configured).is_empty() {
+            return Err(Refused::Follows);
+        }
+        let is_of_one_round = |lichess: &crate::config::Lichess| lichess.broadcast.is_none();
+        if configured.lichess.as_ref().is_some_and(is_of_one_round) {
+            return Err(Refused::Lichess(begin));
+        }
+        let Some(file) = &configured.pairings_file else {
+            return Err(Refused::NoFile(begin));
+        };
+        let open = self.without_result(&configured);
+        if !open.is_empty() && !asked.force {
+            return Ok(json!({ "round": present, "without_result": open, "closed": false }));
+        }
+        let mut next = InForce {
+            round: begin,
+            since_ms: jiff::Timestamp::now().as_millisecond(),
+            is_from_file: true,
+            ..InForce::default()
+        };
+        next.read_again(file, configured.boards.len())
+            .map_err(|error| Refused::Unpaired(begin, error))?;
+        self.keep(&next)?;
+        tracing::info!("{}: round {begin} begins by a command", self.label());
+        Ok(json!({ "round": begin, "begun": true }))
+    }
+
+    /// Enters results, and tells the games of which no board tells.
+    fn enter(&mut self, asked: ResultsAsked, by: Option<&str>) -> Result<Value, Refused> {
+        let Some(configured) = self.configured.borrow().clone() else {
+            return Err(Refused::OfFile);
+        };
+        let round = self.present(&configured);
+        let pairings = self.pairings(&configured);
+        if !asked.results.is_empty() {
+            if asked.round != Some(round) {
+                return Err(Refused::NotPresent(round));
+            }
+            if let Some(stray) = asked.results.keys().find(|game| !pairings.has(**game)) {
+                return Err(Refused::NoGame(*stray, round));
+            }
+            let mut next = self.in_force.clone().unwrap_or_else(|| InForce {
+                round,
+                is_from_file: true,
+                ..InForce::default()
+            });
+            for (game, result) in asked.results {
+                tracing::info!(
+                    "{}: the result of game {game} of round {round} is {} by hand, entered by {}",
+                    self.label(),
+                    result.map_or("none", |result| result.as_pgn()),
+                    by.unwrap_or("somebody without a name")
+                );
+                next.results.enter(Entered {
+                    game,
+                    result: result.map(|result| result.as_pgn().to_owned()),
+                    by: by.map(str::to_owned),
+                    at_ms: jiff::Timestamp::now().as_millisecond(),
+                });
+            }
+            self.keep(&next)?;
+        }
+        let none = EnteredResults::default();
+        let entered = self.in_force.as_ref().map_or(&none, |in_force| &in_force.results);
+        let games = entered.games(&self.pairings(&configured), configured.boards.len());
+        Ok(json!({ "round": round, "games": games }))
+    }
+
+    /// Goes on with `next`, once that is on the disk.
+    fn keep(&mut self, next: &InForce) -> Result<(), Refused> {
+        self.keep_in_folder(next)
+            .map_err(|error| Refused::NotKept(error.to_string()))?;
+        self.in_force = Some(next.clone());
+        Ok(())
+    }
+
+    /// The pairings of the present round, with the results that were entered.
+    fn pairings(&self, configured: &Broadcast) -> Pairings {
+        let mut broadcast = configured.clone();
+        if let Some(in_force) = &self.in_force {
+            broadcast.put_in_force(in_force);
+        }
+        broadcast.pairings
+    }
+
+    /// The games of the present round that go on, or that no board tells of and have no result.
+    fn without_result(&self, configured: &Broadcast) -> Vec<Value> {
+        let pairings = self.pairings(configured);
+        let hall = self.shared.hall();
+        let goes_on = |board: &str| {
+            let (gateway, board) = board.split_once('/')?;
+            let key = BoardKey {
+                gateway: gateway.to_owned(),
+                board: board.to_owned(),
+            };
+            Some(hall.board(&key)?.goes_on())
+        };
+        let games = (1..).zip(&pairings.boards);
+        let open = games.filter_map(|(game, pairing)| {
+            let (pairing, board) = (pairing.as_ref()?, configured.boards.get(game - 1));
+            let is_open = match board {
+                Some(board) => goes_on(board).unwrap_or(false),
+                None => true,
+            };
+            let names = [&pairing.white.name, &pairing.black.name];
+            (is_open && pairing.result.is_none())
+                .then(|| json!({ "board": board, "game": game, "white": names[0], "black": names[1] }))
+        });
+        open.collect()
+    }
+}
