@@ -159,11 +159,11 @@ impl Hall {
         self.owners.claim(broker, gateway, sign, now_ms)
     }
 
-    /// True when a gateway has moved to `broker`, and no message said so: the old broker said later than the new one that
-    /// it has gone, or fell silent. The page must hear its retained states again.
-    pub(super) fn has_moved_to(&mut self, broker: &str, now_ms: u64) -> bool {
-        let moved = !self.owners.moved_to(broker, now_ms).is_empty();
-        if self.owners.look(now_ms) || moved {
+    /// The gateways that have moved to `broker`, where no message said so: the old broker said later than the new one that
+    /// they have gone, or fell silent. The page must hear their retained states again.
+    pub(super) fn moved_to(&mut self, broker: &str, now_ms: u64) -> Vec<String> {
+        let moved = self.owners.moved_to(broker, now_ms);
+        if self.owners.look(now_ms) || !moved.is_empty() {
             self.brokers_changed();
         }
         moved

@@ -1,7 +1,7 @@
 //! The connection to a broker: states and events into the hall, commands out, answers back.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -204,7 +204,7 @@ impl<D: Dial> Listener<D> {
     /// Works for one connection; tells whether the connection came about, and why it ended.
     async fn session(&mut self, mut link: D::Link, address: &str) -> (bool, String) {
         let mut connected = false;
-        let mut has_newcomer = false;
+        let mut newcomers = BTreeSet::new();
         let mut tick = tokio::time::interval(TICK);
         loop {
             tokio::select! {
@@ -219,7 +219,7 @@ impl<D: Dial> Listener<D> {
                         self.shared.change(|hall, _| hall.broker(&broker, true));
                     }
                     LinkEvent::Arrived(arrived) => {
-                        has_newcomer |= self.arrived(&arrived);
+                        newcomers.extend(self.arrived(&arrived));
                     }
                     LinkEvent::SubscriptionRefused(reason) => {
                         self.portions.answered();
@@ -236,8 +236,8 @@ impl<D: Dial> Listener<D> {
                     self.give_up();
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
-                        self.shared.change(|hall, now| has_newcomer |= hall.has_moved_to(&self.broker, now));
-                        if self.listen_on(&mut link, std::mem::take(&mut has_newcomer)).is_err() {
+                        self.shared.change(|hall, now| newcomers.extend(hall.moved_to(&self.broker, now)));
+                        if self.listen_on(&mut link, std::mem::take(&mut newcomers)).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
                     }
@@ -246,11 +246,11 @@ impl<D: Dial> Listener<D> {
         }
     }
 
-    /// Listens to more of what the broker retains. After a newcomer it listens to all of it again, because the page left
-    /// out the newcomer's states while it took it for another gateway. All gateways of a broker may come over at once.
-    fn listen_on(&mut self, link: &mut D::Link, has_newcomer: bool) -> Result<(), Busy> {
-        if has_newcomer {
-            return link.listen(&self.portions.begin(&self.base));
+    /// Listens to more of what the broker retains. Newcomers it listens to again, because the page left out their states
+    /// while it took them for other gateways. Those that come over together are asked for together.
+    fn listen_on(&mut self, link: &mut D::Link, newcomers: BTreeSet<String>) -> Result<(), Busy> {
+        if !newcomers.is_empty() {
+            return link.listen(&self.portions.begin_with(&self.base, newcomers));
         }
         let filters = {
             let hall = self.shared.hall();
@@ -263,21 +263,21 @@ impl<D: Dial> Listener<D> {
         }
     }
 
-    /// Takes a message. True when it shows that a gateway came over from another broker.
-    fn arrived(&mut self, arrived: &Arrived) -> bool {
+    /// Takes a message. Returns its gateway where that came over from another broker.
+    fn arrived(&mut self, arrived: &Arrived) -> Option<String> {
         let rest = arrived.topic.strip_prefix(self.base.as_str());
         let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
-            return false;
+            return None;
         };
         self.portions.heard(topic, arrived.retain);
         let levels: Vec<&str> = topic.split('/').collect();
         if let [.., "reply", _] = levels[..] {
             self.replied(&arrived.payload);
-            return false;
+            return None;
         }
         // An event that is retained at the broker is old, and somebody's mistake.
         if arrived.retain && levels.contains(&"event") {
-            return false;
+            return None;
         }
         let mut is_newcomer = false;
         self.shared.change(|hall, now| {
@@ -290,7 +290,7 @@ impl<D: Dial> Listener<D> {
                 }
             }
         });
-        is_newcomer
+        is_newcomer.then(|| levels[0].to_owned())
     }
 
     fn replied(&mut self, payload: &[u8]) {

@@ -25,6 +25,9 @@ const AT_ONCE: [&str; 6] = [
     "+/board/+/event/+",
 ];
 
+/// What a broker retains of gateways, besides their boards.
+const OF_GATEWAYS: [&str; 3] = ["+/status", "+/info", "+/health"];
+
 /// A state of all boards of a gateway, by its place among [`STATES`]. Boards that lack a state lack the same one, so that
 /// few portions come short where states are asked for one after the other.
 type Part = (usize, String);
@@ -58,6 +61,18 @@ impl Portions {
             ..Self::default()
         };
         AT_ONCE.iter().map(|levels| format!("{base}/{levels}")).collect()
+    }
+
+    /// Begins anew with these gateways alone, whose states were left out until now. Returns what is listened to at once.
+    pub(super) fn begin_with(&mut self, base: &BaseTopic, gateways: BTreeSet<String>) -> Vec<String> {
+        let parts: Vec<Part> = gateways.iter().flat_map(|gateway| parts(gateway)).collect();
+        self.gateways.extend(gateways);
+        self.waiting.extend(parts);
+        self.is_unanswered = true;
+        OF_GATEWAYS
+            .iter()
+            .map(|levels| format!("{base}/{levels}"))
+            .collect()
     }
 
     /// Notes that the broker has answered: what it retains is on its way.
@@ -175,6 +190,29 @@ mod tests {
         assert!(
             !portions.next(&base, boards).is_empty(),
             "a new connection hears all again"
+        );
+    }
+
+    /// Who comes over from another broker is heard alone: a hall that is told anew at each of them would be told for ever.
+    #[test]
+    fn a_newcomer_is_heard_again_and_nobody_else() {
+        let (base, mut portions) = hall();
+        while !portions.waiting.is_empty() {
+            portions.answered();
+            for filter in portions.next(&base, |_| Some(13)) {
+                (0..13).for_each(|_| portions.heard(&filter.replace("base/", ""), true));
+            }
+        }
+        let at_once = portions.begin_with(&base, BTreeSet::from(["gw7".to_owned()]));
+        assert_eq!(at_once, ["base/+/status", "base/+/info", "base/+/health"]);
+        portions.answered();
+        let filters = portions.next(&base, |_| Some(13));
+        assert_eq!(filters.len(), STATES.len());
+        assert!(
+            filters
+                .iter()
+                .all(|filter| filter.starts_with("base/gw7/board/+/")),
+            "{filters:?}"
         );
     }
 

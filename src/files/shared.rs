@@ -125,7 +125,9 @@ fn put(root: &Path, name: &str, text: &str, make: Make) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     }
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(0o666))?);
+    // Hidden files have what the public may not know yet.
+    let mode = if name.starts_with('.') { 0o660 } else { 0o666 };
+    let mut file = File::from(openat(&folder, &temporary, flags, Mode::from_raw_mode(mode))?);
     if make == Make::Given {
         give(&file, &folder)?;
     }
@@ -158,6 +160,21 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     use super::*;
+
+    #[test]
+    fn a_hidden_file_is_for_user_and_group_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["round-1/.begun", "round-1/game-1.pgn"] {
+            replace(folder.path(), name, "text").unwrap();
+            let mode = fs::metadata(folder.path().join(name))
+                .unwrap()
+                .permissions()
+                .mode();
+            assert!(mode & 0o600 == 0o600, "{name}: {mode:o}");
+            assert!(!name.contains("/.") || mode & 0o007 == 0, "{name}: {mode:o}");
+        }
+    }
 
     #[test]
     fn what_lies_outside_is_neither_written_nor_read() {

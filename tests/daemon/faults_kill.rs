@@ -68,6 +68,8 @@ enum When {
     Every(f64),
     /// At this part of the capture it is told to end.
     Ended(f64),
+    /// It is told to end at this part of the first so many milliseconds, and again after each such time.
+    EndedEvery(f64, u64),
     /// From this part of the capture it does not run for so many milliseconds.
     Suspended(f64, u64),
 }
@@ -186,7 +188,7 @@ async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
             daemon.signal("CONT");
             return daemon;
         }
-        When::Ended(_) => assert!(daemon.stop()),
+        When::Ended(_) | When::EndedEvery(..) => assert!(daemon.stop()),
         When::AfterThePress(_) | When::At(_) | When::Every(_) => daemon.kill(),
     }
     tokio::time::sleep(AWAY).await;
@@ -227,10 +229,8 @@ async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
     let strikes = match when {
         When::AfterThePress(after) => vec![pressed(&capture, &expected) + after],
         When::At(part) | When::Ended(part) | When::Suspended(part, _) => vec![in_play(part)],
-        When::Every(part) => {
-            let first = LEAD + (EVERY as f64 * part) as u64;
-            (first..end).step_by(EVERY as usize).collect()
-        }
+        When::Every(part) => every(part, EVERY, end),
+        When::EndedEvery(part, ms) => every(part, ms, end),
     };
     let mut daemon = Daemon::start(&config);
     for at in strikes {
@@ -249,6 +249,12 @@ async fn play(one: Try) -> (Vec<Value>, Vec<Value>) {
     let kept = journal(&config, "1");
     assert_eq!(all_heard(&subscriber, "1", kept.len()).await, kept);
     (kept, expected)
+}
+
+/// From a part of the first `step` after the lead-in, every `step` until the end, in milliseconds.
+fn every(part: f64, step: u64, end: u64) -> Vec<u64> {
+    let first = LEAD + (step as f64 * part) as u64;
+    (first..end).step_by(step as usize).collect()
 }
 
 /// Plays some at a time; what came of each.
@@ -390,6 +396,19 @@ async fn a_kill_every_two_seconds_has_nobody_accused() {
     has_nobody_accused(&OFFENCES, count, "games killed every two seconds", |random| {
         When::Every(random.f64())
     })
+    .await;
+}
+
+/// Somebody tries one configuration after the other while people play.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_has_an_end_every_few_seconds() {
+    let count = if is_full() { 20 } else { 2 };
+    has_nobody_accused(
+        &OFFENCES,
+        count,
+        "games with an end every few seconds",
+        |random| When::EndedEvery(random.f64(), random.u64(2000..=5000)),
+    )
     .await;
 }
 

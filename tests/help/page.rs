@@ -82,10 +82,15 @@ pub struct Server {
 impl Server {
     /// At `port`, for a broker on this machine.
     pub fn start(broker: u16, port: u16, options: &[&str]) -> Self {
+        let broker = format!("mqtt://127.0.0.1:{broker}");
+        Self::start_at(port, &[&["--broker", &broker], options].concat())
+    }
+
+    /// At `port`, for the brokers that the options name.
+    pub fn start_at(port: u16, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
         command
-            .args(["dashboard", "--broker", &format!("mqtt://127.0.0.1:{broker}")])
-            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(["dashboard", "--listen", &format!("127.0.0.1:{port}")])
             .args(options);
         let log = std::env::var_os("DGT2MQTT_PAGE_LOG").map_or_else(Stdio::null, |path| {
             let log = std::fs::File::options().create(true).append(true).open(path);

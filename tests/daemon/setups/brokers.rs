@@ -184,6 +184,24 @@ impl Brokers {
         }
     }
 
+    /// The brokers that page and archive each read. The nodes of a cluster tell the same: of them one is enough.
+    pub fn read_apart(&self) -> Vec<u16> {
+        match self.setup {
+            Setup::Cluster => Vec::new(),
+            Setup::TwoBrokers | Setup::Bridges => self.ports(),
+        }
+    }
+
+    /// All of them, as the list `urls` has them.
+    pub fn urls(&self) -> String {
+        let urls: Vec<String> = self
+            .ports()
+            .iter()
+            .map(|port| format!("\"mqtt://127.0.0.1:{port}\""))
+            .collect();
+        urls.join(", ")
+    }
+
     /// The brokers that readers read.
     pub fn ports(&self) -> Vec<u16> {
         self.central.iter().map(Broker::port).collect()

@@ -58,7 +58,8 @@ impl Hall {
         fs::write(folder.path().join("password"), "any").unwrap();
         let login = brokers.login();
         let text = format!(
-            "[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\nkeep_alive = 5\n{login}{archive}[broadcast]\nfolder = \"open\"\nboards = [{}]\n",
+            "[broker]\nurls = [{}]\nkeep_alive = 5\n{login}{archive}[broadcast]\nfolder = \"open\"\nboards = [{}]\n",
+            brokers.urls(),
             boards.join(", ")
         );
         fs::write(&config, text).unwrap();
@@ -86,7 +87,7 @@ impl Hall {
 
     /// Starts the archive (again).
     pub fn keep(&mut self) {
-        let ports = self.brokers.ports();
+        let ports = self.brokers.read_apart();
         let archive = self
             .postgres
             .is_some()
@@ -96,13 +97,12 @@ impl Hall {
 
     /// Starts the page (again).
     pub fn serve(&mut self) {
-        let ports = self.brokers.ports();
         let mut options = vec!["--config".to_owned(), self.config.display().to_string()];
-        for port in &ports[1..] {
+        for port in self.brokers.read_apart() {
             options.extend(["--broker".to_owned(), format!("mqtt://127.0.0.1:{port}")]);
         }
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        self.page = Some(Server::start(ports[0], self.page_port, &options));
+        self.page = Some(Server::start_at(self.page_port, &options));
     }
 
     /// Whether all parts are there in which something can break.

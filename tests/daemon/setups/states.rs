@@ -28,6 +28,7 @@ impl Hall {
         let due = due(&self.gateways);
         let boards = due.len();
         let deadline = self.healed + PATIENCE;
+        let mut told = Instant::now();
         let said = loop {
             let mut said: Vec<String> = due.iter().filter_map(|due| self.complaint(due)).collect();
             if said.is_empty() {
@@ -39,6 +40,15 @@ impl Hall {
             }
             if said.is_empty() || Instant::now() > deadline {
                 break said;
+            }
+            if told.elapsed() > Duration::from_secs(2) {
+                told = Instant::now();
+                let after = self.healed.elapsed().as_secs_f64();
+                let first: String = said[0].chars().take(120).collect();
+                println!(
+                    "           {after:.1} s later {} of {boards} are wrong, as {first}",
+                    said.len()
+                );
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
