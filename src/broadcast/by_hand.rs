@@ -48,16 +48,57 @@ impl ByHand {
         }
     }
 
-    /// The result of a game that is public at `now_ms`.
+    /// The result of a game that is public at `now_ms`. What was changed while it was held back never was one.
     pub(super) fn shown(&self, game: usize, now_ms: i64, delay: Delay) -> Option<&str> {
-        let entered = self.0.get(&game)?.iter().rev();
-        let mut public = entered.filter(|entered| entered.public_ms(delay) <= now_ms);
-        public.next()?.result.as_deref()
+        let held = held(self.0.get(&game)?, delay);
+        let public = held.filter(|entered| entered.public_ms(delay) <= now_ms);
+        public.last()?.result.as_deref()
     }
 
     /// When the next result becomes public, as Unix time in milliseconds.
     pub(super) fn next_change_ms(&self, now_ms: i64, delay: Delay) -> Option<i64> {
-        let times = self.0.values().flatten().map(|entered| entered.public_ms(delay));
+        let all = self.0.values().flat_map(|entered| held(entered, delay));
+        let times = all.map(|entered| entered.public_ms(delay));
         times.filter(|at| *at > now_ms).min()
+    }
+}
+
+/// The results that nobody changed while they were held back.
+fn held(entered: &[Entered], delay: Delay) -> impl Iterator<Item = &Entered> {
+    (0..entered.len()).filter_map(move |i| {
+        let one = &entered[i];
+        let next = entered.get(i + 1);
+        let stood = next.is_none_or(|next| next.at_ms >= one.at_ms.saturating_add(delay.result_ms));
+        stood.then_some(one)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_taken_back_while_it_is_held_is_never_public() {
+        let of = |result: &str| {
+            Pairings::parse(&format!("board,white,black,result\n1,A,B,{result}\n"), 1).unwrap()
+        };
+        let delay = Delay {
+            ms: 10_000,
+            result_ms: 120_000,
+            ..Delay::default()
+        };
+        let mut by_hand = ByHand::default();
+        by_hand.take(&of("1-0"), 0);
+        by_hand.take(&of("*"), 60_000);
+        by_hand.take(&of("0-1"), 400_000);
+        for now_ms in (0..530_000).step_by(1_000) {
+            assert_eq!(by_hand.shown(1, now_ms, delay), None, "{now_ms}");
+        }
+        assert_eq!(by_hand.shown(1, 530_000, delay), Some("0-1"));
+        assert_eq!(
+            by_hand.next_change_ms(0, delay),
+            Some(190_000),
+            "nothing comes of the mistake"
+        );
     }
 }

@@ -61,7 +61,7 @@ impl Collector {
     pub(crate) fn of_dashboard(path: &Path, env: &Env) -> Result<Option<(Self, IsAlone)>, ConfigError> {
         let text = read_file(path)?;
         let is_alone = hall::is_without_gateway(&text);
-        if !is_alone && group::names(&text).is_empty() {
+        if !is_alone && !group::is_grouped(&text) {
             return Ok(None);
         }
         Ok(Some((Self::load(path, env)?, IsAlone(is_alone))))

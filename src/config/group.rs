@@ -1,7 +1,11 @@
 //! Groups of an event, as `[broadcast.groups.NAME]`: each is a broadcast of its own, of which the table has what differs
 //! from `[broadcast]`. This module makes of the file of several groups the file of one.
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use toml::{
     Spanned,
@@ -26,6 +30,12 @@ pub(super) fn names(text: &str) -> Vec<String> {
         Some(DeValue::Table(tables)) => tables.keys().map(|name| name.get_ref().to_string()).collect(),
         _ => Vec::new(),
     }
+}
+
+/// True where the text of a file has a broadcast with groups, or with what should be groups.
+pub(super) fn is_grouped(text: &str) -> bool {
+    let (mut root, _) = DeTable::parse_recoverable(text);
+    take(root.get_mut()).is_some()
 }
 
 /// Takes a broadcast with groups out of what a daemon reads: the dashboard writes it.
@@ -146,7 +156,7 @@ pub(super) fn conflicts(broadcasts: &[Broadcast]) -> Vec<String> {
         let group = broadcast.group.as_deref().unwrap_or_default();
         let lichess = broadcast.lichess.as_ref();
         let things = [
-            Some((format!("the folder {}", broadcast.folder.display()), "give each its `folder`")),
+            Some((format!("the folder {}", broadcast.folder.components().collect::<PathBuf>().display()), "give each its `folder`")),
             broadcast.listen.map(|listen| (format!("the address {listen}"), "let each `listen` at another port")),
             lichess.map(|lichess| {
                 (

@@ -74,9 +74,11 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// True while a game with half-moves has no result.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.game.game.is_some() && !self.game.moves.is_empty() && self.game.result == Some(GameResult::Open)
+    /// True where the game has a result, or where no half-move was played since another game had one.
+    pub(crate) fn has_result(&self) -> bool {
+        let is_over = self.game.result.is_some_and(|result| result != GameResult::Open);
+        let has_ended = |event: &Event| matches!(event.body, Body::GameEnded { .. });
+        is_over || (self.game.moves.is_empty() && self.events.values().any(has_ended))
     }
 
     /// Takes a state. True when something changed.

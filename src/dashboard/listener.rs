@@ -266,9 +266,7 @@ impl<D: Dial> Listener<D> {
     /// Takes a message. Returns its gateway where that came over from another broker.
     fn arrived(&mut self, arrived: &Arrived) -> Option<String> {
         let rest = arrived.topic.strip_prefix(self.base.as_str());
-        let Some(topic) = rest.and_then(|rest| rest.strip_prefix('/')) else {
-            return None;
-        };
+        let topic = rest.and_then(|rest| rest.strip_prefix('/'))?;
         self.portions.heard(topic, arrived.retain);
         let levels: Vec<&str> = topic.split('/').collect();
         if let [.., "reply", _] = levels[..] {

@@ -212,8 +212,7 @@ impl Desk {
             return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
         }
         let before = self.present(asked.round);
-        let mut results = before.map(|before| before.results.clone()).unwrap_or_default();
-        results.keep_for(&config.pairings(), &checked.pairings);
+        let results = before.map(|before| before.results.clone()).unwrap_or_default();
         let in_force = InForce {
             round: asked.round,
             results,

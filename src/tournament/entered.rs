@@ -5,17 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use super::pairings::{Pairing, Pairings};
 
-/// A result as a person entered it.
+/// A result as a person entered it. It is of these players, and of the pairings as they were: where those are corrected to
+/// other players, or get another result of their own, that is the later word.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entered {
+struct Entered {
     /// Number of the game, from 1.
-    pub game: usize,
+    game: usize,
+    /// Names of White and Black.
+    players: [String; 2],
+    /// The result that the pairings themselves had.
+    over: Option<String>,
     /// `1-0`, `0-1` or `1/2-1/2`; none where it was taken back.
-    pub result: Option<String>,
+    result: Option<String>,
     /// Who entered it, if that was told.
-    pub by: Option<String>,
+    by: Option<String>,
     /// Unix time in milliseconds.
-    pub at_ms: i64,
+    at_ms: i64,
+}
+
+impl Entered {
+    fn is_of(&self, pairing: &Pairing) -> bool {
+        let [white, black] = &self.players;
+        *white == pairing.white.name && *black == pairing.black.name
+    }
 }
 
 /// The results of a round, in the order in which they were entered.
@@ -51,7 +63,7 @@ impl EnteredResults {
                 white: pairing.white.name.clone(),
                 black: pairing.black.name.clone(),
                 result: pairing.result.clone(),
-                by: self.of(game).and_then(|entered| entered.by.clone()),
+                by: self.by(game, pairing),
             })
             .collect()
     }
@@ -62,45 +74,61 @@ impl EnteredResults {
         self.0.is_empty()
     }
 
-    /// Adds one. What was entered again as it stands changes nothing.
-    pub fn enter(&mut self, entered: Entered) {
-        if self
-            .of(entered.game)
-            .is_none_or(|last| last.result != entered.result)
-        {
-            self.0.push(entered);
+    /// Adds the result of a game of `pairings`, which are as they were read. What was entered again as it stands changes
+    /// nothing.
+    pub fn enter(
+        &mut self,
+        pairings: &Pairings,
+        game: usize,
+        result: Option<String>,
+        by: Option<String>,
+        at_ms: i64,
+    ) {
+        let Some(pairing) = pairings.game(game) else {
+            return;
+        };
+        let is_there = self.last(game, pairing).is_some_and(|last| last.result == result);
+        if !is_there {
+            self.0.push(Entered {
+                game,
+                players: [pairing.white.name.clone(), pairing.black.name.clone()],
+                over: pairing.result.clone(),
+                result,
+                by,
+                at_ms,
+            });
         }
     }
 
-    /// What was entered last for a game.
-    #[must_use]
-    pub fn of(&self, game: usize) -> Option<&Entered> {
-        self.0.iter().rev().find(|entered| entered.game == game)
+    /// What counts of a game of pairings that are as they were read.
+    fn last(&self, game: usize, pairing: &Pairing) -> Option<&Entered> {
+        let last = self
+            .0
+            .iter()
+            .rev()
+            .find(|entered| entered.game == game && entered.is_of(pairing));
+        last.filter(|last| last.over == pairing.result)
     }
 
-    /// Puts the results into pairings. The person goes before the pairings.
+    /// Who entered the result that a game has.
+    fn by(&self, game: usize, pairing: &Pairing) -> Option<String> {
+        let last = self
+            .0
+            .iter()
+            .rev()
+            .find(|entered| entered.game == game && entered.is_of(pairing))?;
+        last.by.clone().filter(|_| last.result == pairing.result)
+    }
+
+    /// Puts the results into pairings as they were read.
     pub fn put_into(&self, pairings: &mut Pairings) {
         for (game, pairing) in (1..).zip(&mut pairings.boards) {
-            if let (Some(pairing), Some(entered)) = (pairing, self.of(game)) {
-                pairing.result.clone_from(&entered.result);
+            if let Some(pairing) = pairing
+                && let Some(last) = self.last(game, pairing)
+            {
+                pairing.result.clone_from(&last.result);
             }
         }
-    }
-
-    /// Leaves out the games of which `next` are other pairings than `former`, or have a result of their own: that is the
-    /// later word.
-    pub fn keep_for(&mut self, former: &Pairings, next: &Pairings) {
-        let of = |pairings: &Pairings, game: usize| -> Option<Pairing> {
-            pairings.boards.get(game.checked_sub(1)?)?.clone()
-        };
-        self.0.retain(|entered| {
-            let (Some(former), Some(next)) = (of(former, entered.game), of(next, entered.game)) else {
-                return false;
-            };
-            next.result.is_none()
-                && former.white.name == next.white.name
-                && former.black.name == next.black.name
-        });
     }
 }
 
@@ -108,42 +136,56 @@ impl EnteredResults {
 mod tests {
     use super::*;
 
-    fn entered(game: usize, result: Option<&str>) -> Entered {
-        Entered {
-            game,
-            result: result.map(str::to_owned),
-            by: Some("Anna".into()),
-            at_ms: 7,
-        }
+    fn of(text: &str) -> Pairings {
+        Pairings::parse(&format!("board,white,white_elo,black,result\n{text}"), 1).unwrap()
+    }
+
+    fn result(results: &EnteredResults, mut pairings: Pairings, game: usize) -> Option<String> {
+        results.put_into(&mut pairings);
+        pairings.game(game)?.result.clone()
     }
 
     #[test]
     fn the_last_word_counts_and_the_earlier_ones_stay() {
+        let read = of("1,A,,B,\n2,C,,D,1-0\n");
         let mut results = EnteredResults::default();
-        for result in [Some("1-0"), Some("1-0"), Some("0-1"), None] {
-            results.enter(entered(2, result));
+        let mut enter = |game, result: Option<&str>| {
+            results.enter(&read, game, result.map(str::to_owned), Some("Anna".into()), 7);
+        };
+        for word in [Some("1-0"), Some("1-0"), Some("0-1"), None] {
+            enter(2, word);
         }
-        assert_eq!(results.0.len(), 3, "the same word twice is one");
-        let mut pairings = Pairings::parse("board,white,black,result\n1,A,B,\n2,C,D,1-0\n", 1).unwrap();
-        results.put_into(&mut pairings);
-        assert_eq!(pairings.boards[1].as_ref().unwrap().result, None, "taken back");
-        results.enter(entered(1, Some("1/2-1/2")));
-        results.put_into(&mut pairings);
+        enter(1, Some("1/2-1/2"));
+        enter(3, Some("1-0"));
         assert_eq!(
-            pairings.boards[0].as_ref().unwrap().result.as_deref(),
-            Some("1/2-1/2")
+            results.0.len(),
+            4,
+            "the same word twice is one, and there is no third game"
         );
+        assert_eq!(result(&results, read.clone(), 2), None, "taken back");
+        assert_eq!(result(&results, read.clone(), 1).as_deref(), Some("1/2-1/2"));
+        let mut shown = read;
+        results.put_into(&mut shown);
+        let games = results.games(&shown, 0);
+        assert_eq!(games[0].by.as_deref(), Some("Anna"));
     }
 
     #[test]
-    fn pairings_that_are_put_again_keep_what_they_do_not_change() {
-        let of =
-            |text: &str| Pairings::parse(&format!("board,white,white_elo,black,result\n{text}"), 1).unwrap();
-        let former = of("1,A,,B,\n2,C,,D,\n3,E,,F,\n4,G,,H,\n");
+    fn pairings_that_are_corrected_are_the_later_word() {
         let mut results = EnteredResults::default();
-        (1..=4).for_each(|game| results.enter(entered(game, Some("1-0"))));
-        results.keep_for(&former, &of("1,A,2100,B,\n2,X,,D,\n3,E,,F,0-1\n"));
-        let left: Vec<_> = results.0.iter().map(|entered| entered.game).collect();
-        assert_eq!(left, [1], "another player, another result, no game any more");
+        for game in 1..=4 {
+            let read = of("1,A,,B,\n2,C,,D,\n3,E,,F,\n4,G,,H,\n");
+            results.enter(&read, game, Some("1-0".into()), None, 7);
+        }
+        let corrected = of("1,A,2100,B,\n2,X,,D,\n3,E,,F,0-1\n4,H,,G,\n");
+        let now: Vec<_> = (1..=4)
+            .map(|game| result(&results, corrected.clone(), game))
+            .collect();
+        let now: Vec<_> = now.iter().map(Option::as_deref).collect();
+        assert_eq!(
+            now,
+            [Some("1-0"), None, Some("0-1"), None],
+            "another player, another result, other colours"
+        );
     }
 }

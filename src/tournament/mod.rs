@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use crate::game::Period;
-pub use entered::{Entered, EnteredResults, HandGame};
+pub use entered::{EnteredResults, HandGame};
 pub use in_force::InForce;
 pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
 pub use tables::TablesWrong;

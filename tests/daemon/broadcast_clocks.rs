@@ -5,7 +5,9 @@ use std::{fs, time::Duration};
 use dgt2mqtt::{game::pgn::tag, link::file::read_capture};
 
 use crate::{
+    broker::{Mosquitto, free_port},
     hall::{Daemon, fixture, journal, playing, save, until},
+    page::Server,
     reader::read_by_others,
 };
 
@@ -14,6 +16,16 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 #[test]
 fn time_that_is_added_between_half_moves_is_public_before_the_next() {
+    time_is_added(false);
+}
+
+/// The page's program hears of clocks from the broker.
+#[test]
+fn so_it_is_where_the_page_broadcasts() {
+    time_is_added(true);
+}
+
+fn time_is_added(by_page: bool) {
     let folder = tempfile::tempdir().unwrap();
     // White's time runs down after 2... Nc6, and the clock adds half an hour. White then thinks for 15 s more.
     let mut capture = read_capture(&fixture("flag-at-the-end-of-a-period")).unwrap();
@@ -23,14 +35,20 @@ fn time_that_is_added_between_half_moves_is_public_before_the_next() {
         }
     }
     let slower = save(folder.path(), "slower", &capture);
-    // Nothing listens at the broker's port: a broadcast needs none.
-    let (_simulator, config) = playing(folder.path(), 1, "1", &slower, &[]);
-    let rest = fs::read_to_string(&config).unwrap();
-    fs::write(
-        &config,
-        rest + "[broadcast]\nfolder = \"open\"\ndelay_seconds = 2\n",
-    )
-    .unwrap();
+    let cast = "[broadcast]\nfolder = \"open\"\ndelay_seconds = 2\n";
+    let broker = by_page.then(|| Mosquitto::start(folder.path(), ""));
+    let page = broker.as_ref().map(|broker| {
+        let config = folder.path().join("page.toml");
+        fs::write(&config, format!("{cast}boards = [\"gw/1\"]\n")).unwrap();
+        Server::start(broker.port, free_port(), &["--config", config.to_str().unwrap()])
+    });
+    // Nothing listens at port 1: the daemon's own broadcast needs no broker.
+    let port = broker.as_ref().map_or(1, |broker| broker.port);
+    let (_simulator, config) = playing(folder.path(), port, "1", &slower, &[]);
+    if !by_page {
+        let rest = fs::read_to_string(&config).unwrap();
+        fs::write(&config, rest + cast).unwrap();
+    }
     let daemon = Daemon::start(&config);
     let game = folder.path().join("open/round-1/game-1.pgn");
     let read = || fs::read_to_string(&game).unwrap_or_default();
@@ -59,4 +77,5 @@ fn time_that_is_added_between_half_moves_is_public_before_the_next() {
         read().contains("Bb5").then_some(())
     });
     assert!(daemon.stop());
+    drop(page);
 }

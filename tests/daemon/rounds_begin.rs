@@ -302,7 +302,7 @@ async fn results_of_games_without_a_board_are_entered_changed_and_taken_back() {
     hall.arbiter.done("pairings", put("Mos")).await;
     let listed = hall.arbiter.done("results", json!({})).await;
     let berg = json!({ "game": 3, "white": "Berg", "black": "Dorn", "result": null, "by": null });
-    assert_eq!(listed, json!({ "round": 1, "games": [berg] }));
+    assert_eq!(listed, json!({ "round": 1, "games": [berg], "public": true }));
     let third = "open/round-1/game-3.pgn";
     hall.has(third, &["[Result \"*\"]"]);
 

@@ -45,7 +45,11 @@ async fn a_broadcast_of_the_page_begins_its_round_and_takes_results_by_one_word(
     let open = say(&page, "/open", "next_round", &json!({ "begin": 2 }))["state"].clone();
     assert_eq!(
         open["without_result"],
-        json!([{ "board": null, "game": 2, "white": "Berg", "black": "Dorn" }])
+        json!([
+            { "board": "row-1/1", "game": 1, "white": "Moss", "black": "Tal" },
+            { "board": null, "game": 2, "white": "Berg", "black": "Dorn" }
+        ]),
+        "nothing is known of a gateway that is away"
     );
     let entered = say(
         &page,
@@ -59,11 +63,35 @@ async fn a_broadcast_of_the_page_begins_its_round_and_takes_results_by_one_word(
     fs::remove_file(path(second)).unwrap();
     let page = start();
     has(folder.path(), second, &["Berg", "[Result \"0-1\"]"]);
+    // The file is corrected: others played there, and it is not their result.
+    let reload = |rows: &str| {
+        fs::write(path("open.csv"), rows).unwrap();
+        let hung_up = Command::new("kill")
+            .args(["-HUP", &page.child.id().to_string()])
+            .status();
+        assert!(hung_up.unwrap().success());
+    };
+    reload(&rows.replace("1,2,Berg", "1,2,Bergman"));
+    has(folder.path(), second, &["Bergman", "[Result \"*\"]"]);
+    reload(rows);
+    has(folder.path(), second, &["\"Berg\"", "[Result \"0-1\"]"]);
 
     for (name, verb, fields, code) in [
         ("/open", "next_round", json!({ "begin": 3 }), "round_not_next"),
-        ("/rapid", "next_round", json!({ "begin": 2 }), "round_unpaired"),
+        (
+            "/rapid",
+            "next_round",
+            json!({ "begin": 2 }),
+            "broadcast_unpaired",
+        ),
         ("/open", "next_round", json!({ "begin": "two" }), "bad_fields"),
+        ("/open", "next_round", json!({ "force": true }), "bad_fields"),
+        (
+            "/open",
+            "next_round",
+            json!({ "begin": 2, "force": true, "start": "nonsense" }),
+            "start_wrong",
+        ),
         (
             "/open",
             "results",
@@ -94,7 +122,8 @@ async fn a_broadcast_of_the_page_begins_its_round_and_takes_results_by_one_word(
         "there is no such group"
     );
 
-    let begun = say(&page, "/open", "next_round", &json!({ "begin": 2 }));
+    let forced = json!({ "begin": 2, "force": true });
+    let begun = say(&page, "/open", "next_round", &forced);
     assert_eq!(begun["state"], json!({ "round": 2, "begun": true }));
     has(folder.path(), "hall/open/round-2/game-1.pgn", &["Euwe", "GM"]);
     has(folder.path(), second, &["[Result \"0-1\"]"]);

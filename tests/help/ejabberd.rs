@@ -66,7 +66,9 @@ impl Ejabberd {
     pub fn resume(&mut self) {
         let log = fs::File::create(self.folder.join("ejabberd.out")).unwrap();
         let mut command = Command::new("erl");
+        // Where it leaves what it says when it dies.
         command
+            .current_dir(&self.folder)
             .args(["+K", "true", "-noinput", "-sname", &self.name])
             .args([
                 "-setcookie",
@@ -135,6 +137,7 @@ impl Ejabberd {
                 &word,
             ])
             .env("HOME", &self.folder)
+            .current_dir(&self.folder)
             .output()
             .unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()

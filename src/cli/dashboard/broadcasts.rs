@@ -22,13 +22,17 @@ struct Written {
     configured: watch::Sender<Option<Broadcast>>,
     asks: mpsc::Sender<Ask>,
     stop: CancellationToken,
-    parts: JoinSet<()>,
+    /// Cancelled when all of it has ended.
+    ended: CancellationToken,
 }
 
 /// How many commands to a broadcast may wait.
 const ASKS: usize = 8;
 
 /// Writes the newest of `configured` until `stop`, and hands on what commands of the page `asked` of each.
+///
+/// # Errors
+/// Where a part of a broadcast panicked.
 pub(super) async fn write(
     mut configured: watch::Receiver<Vec<Broadcast>>,
     mut asked: mpsc::Receiver<Ask>,
@@ -36,31 +40,22 @@ pub(super) async fn write(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let pacers = Pacers::default();
+    let mut parts = JoinSet::new();
     // A folder is of one broadcast at a time.
     let mut written: BTreeMap<PathBuf, Written> = BTreeMap::new();
-    loop {
+    while !stop.is_cancelled() {
         let wanted = configured.borrow_and_update().clone();
-        let gone = written
-            .keys()
-            .filter(|folder| wanted.iter().all(|one| one.folder != **folder));
-        for folder in gone.cloned().collect::<Vec<_>>() {
-            if let Some(former) = written.remove(&folder) {
-                former.end().await;
-            }
-        }
+        end_others(&mut written, &wanted).await;
         for wanted in wanted {
-            let group = wanted.group.clone().unwrap_or_default();
             match written.get(&wanted.folder) {
                 // Its file of pairings may be another one, so it counts as changed.
-                Some(written) if written.group == group => {
-                    drop(written.configured.send_replace(Some(wanted)));
-                }
-                _ => {
-                    if let Some(former) = written.remove(&wanted.folder) {
-                        former.end().await;
-                    }
+                Some(written) => drop(written.configured.send_replace(Some(wanted))),
+                None => {
                     let folder = wanted.folder.clone();
-                    written.insert(folder, Written::begin(wanted, group, &shared, &pacers, &stop));
+                    written.insert(
+                        folder,
+                        Written::begin(wanted, &mut parts, &shared, &pacers, &stop),
+                    );
                 }
             }
         }
@@ -76,63 +71,73 @@ pub(super) async fn write(
                     // Who asks hears of a broadcast that is gone or busy: the answer is dropped with the question.
                     let _ = of.map(|of| of.asks.try_send(ask));
                 }
+                Some(ended) = parts.join_next() => ended?,
                 () = stop.cancelled() => {}
             }
             if stop.is_cancelled() {
-                return ended(written).await;
+                break;
             }
         }
     }
-}
-
-async fn ended(written: BTreeMap<PathBuf, Written>) -> anyhow::Result<()> {
-    for (_, mut written) in written {
-        while written.parts.join_next().await.is_some() {}
+    while let Some(ended) = parts.join_next().await {
+        ended?;
     }
     Ok(())
+}
+
+/// Ends what is not wanted any more, before anything else may take its folder or its name.
+async fn end_others(written: &mut BTreeMap<PathBuf, Written>, wanted: &[Broadcast]) {
+    let is_wanted = |folder: &PathBuf, group: &str| {
+        let mut wanted = wanted.iter();
+        wanted.any(|one| one.folder == *folder && one.group.as_deref().unwrap_or_default() == group)
+    };
+    let others = written
+        .iter()
+        .filter(|(folder, written)| !is_wanted(folder, &written.group));
+    let others: Vec<PathBuf> = others.map(|(folder, _)| folder.clone()).collect();
+    for folder in others {
+        if let Some(former) = written.remove(&folder) {
+            former.stop.cancel();
+            former.ended.cancelled().await;
+        }
+    }
 }
 
 impl Written {
     fn begin(
         wanted: Broadcast,
-        group: String,
+        parts: &mut JoinSet<()>,
         shared: &Shared,
         pacers: &Pacers,
         stop: &CancellationToken,
     ) -> Self {
-        let stop = stop.child_token();
+        let group = wanted.group.clone().unwrap_or_default();
+        let (stop, ended) = (stop.child_token(), CancellationToken::new());
         let (configured, receiver) = watch::channel(Some(wanted));
         let (asks, asked) = mpsc::channel(ASKS);
         let (own, settings) = own_round::of(receiver, shared.clone());
         let (pushed_sender, pushed) = watch::channel(None);
-        let mut parts = JoinSet::new();
-        parts.spawn(own.follow(asked, stop.clone()));
-        parts.spawn(tell_own_round(
-            group.clone(),
-            settings.clone(),
-            shared.clone(),
-            stop.clone(),
-        ));
-        parts.spawn(tell_pushed(group.clone(), pushed, shared.clone()));
-        let (hall, pacers, end) = (shared.clone(), pacers.clone(), stop.clone());
+        let (of, hall, pacers, end) = (group.clone(), shared.clone(), pacers.clone(), stop.clone());
+        let over = ended.clone().drop_guard();
         parts.spawn(async move {
+            // Also where one of them panics.
+            let _over = over;
             let source =
                 |settings: &Broadcast, events, stop| collect(hall.clone(), tables(settings), events, stop);
-            broadcast(settings, "", source, pushed_sender, pacers, end).await;
+            tokio::join!(
+                own.follow(asked, end.clone()),
+                tell_own_round(of.clone(), settings.clone(), hall.clone(), end.clone()),
+                tell_pushed(of.clone(), pushed, hall.clone()),
+                broadcast(settings.clone(), "", source, pushed_sender, pacers, end.clone()),
+            );
         });
         Self {
             group,
             configured,
             asks,
             stop,
-            parts,
+            ended,
         }
-    }
-
-    /// Ends it, once its files are written.
-    async fn end(mut self) {
-        self.stop.cancel();
-        while self.parts.join_next().await.is_some() {}
     }
 }
 

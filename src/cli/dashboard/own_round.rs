@@ -75,6 +75,14 @@ impl OwnRound {
                     () = stop.cancelled() => return,
                 }
                 if let Some((next, why)) = self.next() {
+                    let present = self
+                        .configured
+                        .borrow()
+                        .as_ref()
+                        .map(|configured| self.present(configured));
+                    if present.is_some_and(|present| next.round > present) {
+                        self.warn_of_open();
+                    }
                     if let Some(why) = why {
                         tracing::warn!(
                             "{}: round {} has the names that the gateways tell, because of its own pairings: {why}",

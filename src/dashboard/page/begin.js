@@ -13,16 +13,18 @@ export const openSeat = ({ board, game, white, black }) =>
 /** A gateway, or a broadcast of the page's own program, in words. */
 export const roundName = (name) => (name === "/" ? t("own_cast") : name.startsWith("/") ? t("own_group", { group: name.slice(1) }) : name);
 
-/** The button. `further` gives what the round has at a gateway besides its pairings, and `tell` shows what came of it. */
+/** The button. `chosen` is who is chosen in the dialog, `further` gives what the round has at a gateway besides its pairings, and `tell` shows what came of it. */
 export class NextRound {
-  constructor(hall, further, tell) {
-    Object.assign(this, { hall, further, tell, begins: null, asking: false });
+  constructor(hall, chosen, further, tell) {
+    Object.assign(this, { hall, chosen, further, tell, begins: null, asking: false });
     this.button = h("button", { type: "button", class: "plain", "data-action": "begin", onclick: () => this.#begin(this.#due(), false) });
     this.look();
   }
 
-  /** Who can hear of a round: gateways, and broadcasts of the page's own program that follow none. */
+  /** Who can hear of a round: gateways, and broadcasts of the page's own program that follow none. One of these that is chosen begins its round alone. */
   #rounds() {
+    const chosen = this.hall.own.find(({ name }) => name === this.chosen());
+    if (chosen) return chosen.follows ? [] : [chosen];
     const gateways = [...this.hall.gateways.values()].filter(({ online, round }) => online && round != null);
     const own = this.hall.own.filter(({ follows }) => !follows);
     return [...gateways, ...own].filter(({ name }) => obstacle("next_round", name, this.hall) == null);
@@ -40,6 +42,12 @@ export class NextRound {
     this.button.hidden = this.begins == null;
     this.button.disabled = this.asking || !this.#due().length;
     say(this.button, this.begins == null ? "" : t("round_begin", { round: this.begins }));
+  }
+
+  /** Somebody else is chosen. */
+  choose() {
+    this.begins = null;
+    this.look();
   }
 
   async #begin(gateways, force) {

@@ -62,15 +62,21 @@ class Rounds {
     this.hall = hall;
     const gateways = [...hall.gateways.values()].filter((gateway) => gateway.online);
     const rounds = [...gateways, ...hall.own];
-    this.gateway = h("select", { name: "gateway" }, rounds.map(({ name }) => h("option", { value: name }, roundName(name))));
+    const options = rounds.map(({ name }) => h("option", { value: name }, roundName(name)));
+    // Nobody chooses one of several groups by opening the dialog.
+    if (!gateways.length && hall.own.length > 1) options.unshift(h("option", { value: "" }, t("own_all")));
+    this.gateway = h("select", { name: "gateway" }, options);
     const roundOf = () => rounds.find(({ name }) => name === this.gateway.value)?.round ?? 1;
     this.round = h("input", { name: "round", type: "number", min: 1, max: 99, value: roundOf(), required: true });
-    this.gateway.addEventListener("input", () => { this.round.value = roundOf(); });
+    this.gateway.addEventListener("input", () => {
+      this.round.value = roundOf();
+      this.next.choose();
+    });
     this.text = h("textarea", { name: "text", rows: 8, spellcheck: "false", placeholder: "board,white,white_elo,black,black_elo" });
     this.file = h("input", { name: "file", type: "file", accept: ".csv,.txt,.trf,.trfx" });
     this.lichess = h("input", { name: "lichess", maxlength: 400, pattern: LICHESS, autocomplete: "off" });
     this.start = h("input", { name: "start", maxlength: 100, autocomplete: "off" });
-    this.next = new NextRound(hall, (gateway) => this.#furtherOf(gateway), (...found) => this.#tell(...found));
+    this.next = new NextRound(hall, () => this.gateway.value, (gateway) => this.#furtherOf(gateway), (...found) => this.#tell(...found));
     this.found = h("div", { class: "found", role: "status" });
     this.put = this.#button("pairings_put", "put", () => this.#put(), "primary");
     this.sends = [

@@ -13,11 +13,12 @@ export class HandResults {
     Object.assign(this, { gateway, refused });
     this.rows = h("tbody");
     this.empty = h("p", { class: "note" }, t("hand_none"));
+    this.unheard = h("p", { class: "note", hidden: true }, t("hand_not_public"));
     this.title = h("h3");
     this.table = h("table", { class: "seats hand" },
       h("thead", {}, h("tr", {}, ["hand_game", "white", "black", "hand_result"].map((key) => h("th", { scope: "col" }, t(key))))),
       this.rows);
-    this.element = h("section", { class: "hand-results" }, this.title, h("p", {}, t("hand_what")), this.empty, this.table);
+    this.element = h("section", { class: "hand-results" }, this.title, h("p", {}, t("hand_what")), this.unheard, this.empty, this.table);
   }
 
   /** Asks for the games, and takes what `results` has. True where the gateway answered. */
@@ -32,12 +33,16 @@ export class HandResults {
     }
   }
 
-  #draw({ round, games }) {
+  #draw({ round, games, public: isPublic }) {
     this.round = round;
+    this.unheard.hidden = isPublic !== false;
     this.title.textContent = t("hand_title", { round });
     this.empty.hidden = games.length > 0;
     this.table.hidden = !games.length;
+    // Whoever went on to another game while the answer was on its way stays there.
+    const at = this.rows.contains(document.activeElement) ? document.activeElement.name : null;
     this.rows.replaceChildren(...games.map((game) => this.#row(game)));
+    if (at) this.rows.querySelector(`[name="${at}"]`)?.focus();
   }
 
   #row({ game, white, black, result, by }) {
@@ -48,7 +53,6 @@ export class HandResults {
       const taken = await this.ask({ [game]: choice.value || null });
       // The page shows what counts, never what was only wished for.
       if (!taken) choice.value = result ?? "";
-      this.rows.querySelector(`[name="result-${game}"]`)?.focus();
     });
     return h("tr", { "data-game": game },
       h("th", { scope: "row" }, game), h("td", {}, playerName({ name: white }) || "–"), h("td", {}, playerName({ name: black }) || "–"),

@@ -11,7 +11,7 @@ use crate::{
     config::Config,
     journal::wall_ms,
     mqtt::{CommandReply, NextRound, Refusal, ReplyTo},
-    tournament::{EnteredResults, HandGame, InForce, Pairings, PairingsError},
+    tournament::{HandGame, InForce, Pairings, PairingsError},
 };
 
 /// A round that is to begin.
@@ -191,7 +191,7 @@ fn with_result(config: &Config) -> BTreeSet<String> {
 
 /// The games without a result at which no board stands.
 fn without_board(config: &Config) -> Vec<Value> {
-    let games = results::games(config, &EnteredResults::default()).into_iter();
+    let games = results::games(config).into_iter();
     let open = games.filter(|game| game.result.is_none());
     open.map(
         |HandGame {

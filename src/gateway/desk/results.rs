@@ -8,7 +8,7 @@ use crate::{
     config::Config,
     journal::wall_ms,
     mqtt::{CommandReply, Refusal, ReplyTo, ResultsAsked},
-    tournament::{Entered, EnteredResults, HandGame, InForce},
+    tournament::{EnteredResults, HandGame, InForce, Pairings},
 };
 
 impl Desk {
@@ -26,7 +26,7 @@ impl Desk {
         let present = self.present(round).cloned();
         if asked.results.is_empty() {
             let entered = present.map(|present| present.results).unwrap_or_default();
-            return Some(answer.done(state(&config, round, &entered)));
+            return Some(answer.done(state(&config, round, &config.pairings(), &entered)));
         }
         if let Some(refused) = why_not(asked, round, &config) {
             return Some(answer.refused(refused.code(), &refused));
@@ -39,6 +39,7 @@ impl Desk {
             .as_ref()
             .map(|broadcast| broadcast.folder.clone());
         let (by, asked) = (answer.sender.clone(), asked.clone());
+        let read = self.as_read(round);
         self.work.spawn_blocking(move || {
             let mut in_force = present.unwrap_or_else(|| InForce {
                 round,
@@ -53,20 +54,25 @@ impl Desk {
                     result.map_or("none", |result| result.as_pgn()),
                     by.as_deref().unwrap_or("somebody without a name")
                 );
-                in_force.results.enter(Entered {
-                    game,
-                    result: result.map(|result| result.as_pgn().to_owned()),
-                    by: by.clone(),
-                    at_ms: wall_ms(),
-                });
+                let result = result.map(|result| result.as_pgn().to_owned());
+                in_force.results.enter(&read, game, result, by.clone(), wall_ms());
             }
-            let path = config.journal.path.clone();
-            let mut next = config;
-            next.put_in_force(&in_force);
-            let state = state(&next, round, &in_force.results);
-            finish(&path, in_force, &answer, state)
+            let mut shown = read;
+            in_force.results.put_into(&mut shown);
+            let state = state(&config, round, &shown, &in_force.results);
+            finish(&config.journal.path, in_force, &answer, state)
         });
         None
+    }
+}
+
+impl Desk {
+    /// The pairings of the present round without what a person entered.
+    fn as_read(&self, round: u32) -> Pairings {
+        let put = self.present(round).and_then(|present| present.pairings.clone());
+        let configured = self.configured.broadcast.as_ref();
+        let configured = configured.map(|broadcast| broadcast.pairings.clone());
+        put.or(configured).unwrap_or_default()
     }
 }
 
@@ -77,15 +83,17 @@ fn why_not(asked: &ResultsAsked, round: u32, config: &Config) -> Option<Refused>
         return Some(Refused::NotPresent { present: round });
     }
     let pairings = config.pairings();
-    let stray = asked.results.keys().find(|game| !pairings.has(**game));
+    let stray = asked.results.keys().find(|game| pairings.game(**game).is_none());
     stray.map(|game| Refused::NoGame(*game, round))
 }
 
 /// The games of the round at which no board of the gateway stands, and those with a result by hand.
-pub(super) fn games(config: &Config, entered: &EnteredResults) -> Vec<HandGame> {
-    entered.games(&config.pairings(), config.tables().len())
+pub(super) fn games(config: &Config) -> Vec<HandGame> {
+    EnteredResults::default().games(&config.pairings(), config.tables().len())
 }
 
-fn state(config: &Config, round: u32, entered: &EnteredResults) -> Value {
-    json!({ "round": round, "games": games(config, entered) })
+/// The games of which no board tells, by the `shown` pairings.
+fn state(config: &Config, round: u32, shown: &Pairings, entered: &EnteredResults) -> Value {
+    let games = entered.games(shown, config.tables().len());
+    json!({ "round": round, "games": games, "public": config.broadcast.is_some() })
 }

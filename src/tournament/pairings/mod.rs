@@ -130,11 +130,10 @@ impl Pairings {
         }
     }
 
-    /// True where a game has this number, from 1.
+    /// The game with this number, from 1.
     #[must_use]
-    pub fn has(&self, game: usize) -> bool {
-        let game = game.checked_sub(1).and_then(|game| self.boards.get(game));
-        game.is_some_and(Option::is_some)
+    pub fn game(&self, number: usize) -> Option<&Pairing> {
+        self.boards.get(number.checked_sub(1)?)?.as_ref()
     }
 
     /// The pairings of `round` from `text`, see [`Self::check`].

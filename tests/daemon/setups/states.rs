@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{RIGHT_AGAIN, gateways::Gateway, hall::Hall, is_full, reader::Key};
+use super::{gateways::Gateway, hall::Hall, reader::Key};
 use crate::{broker::PATIENCE, hall::moves};
 
 /// What the journal has of a board.
@@ -22,9 +22,9 @@ struct Due {
 }
 
 impl Hall {
-    /// Waits until all states are those of the journals, and asserts that it does not take long. What is played
-    /// meanwhile goes beyond.
-    pub async fn states_are_right(&self) {
+    /// Waits until all states are those of the journals. Returns how long that took; what is played meanwhile goes
+    /// beyond.
+    pub async fn states_are_right(&self) -> Duration {
         let due = due(&self.gateways);
         let boards = due.len();
         let deadline = self.healed + PATIENCE;
@@ -58,9 +58,7 @@ impl Hall {
             "all {boards} games, their boards and gateways are right at broker and page {:.1} s after the last fault",
             took.as_secs_f64()
         );
-        // A busy machine is no fault, so that the bound is for a hall that has the machine.
-        let bound = if is_full() { RIGHT_AGAIN } else { PATIENCE };
-        assert!(took < bound, "that is too late");
+        took
     }
 
     /// What is wrong of a board at the brokers.

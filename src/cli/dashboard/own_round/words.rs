@@ -8,7 +8,7 @@ use crate::{
     config::Broadcast,
     dashboard::{Ask, BoardKey},
     mqtt::{NextRound, ResultsAsked, command::SENDER},
-    tournament::{Entered, EnteredResults, InForce, Pairings, PairingsError},
+    tournament::{self, EnteredResults, InForce, Pairings, PairingsError},
 };
 
 /// Why a command is refused.
@@ -39,6 +39,8 @@ enum Refused {
         "the games go to lichess: name the `broadcast` there once for all rounds, or `round = {0}` and its round on lichess in the configuration of the page"
     )]
     Lichess(u32),
+    #[error("{0:?} is no position to begin with: {1}; write the FEN of the position before the first move")]
+    Start(String, String),
     #[error("round {0} is in force: look at its games again, and give `round`")]
     NotPresent(u32),
     #[error("game {0} is not in the pairings of round {1}")]
@@ -56,11 +58,12 @@ impl Refused {
             Self::OfFile => "round_of_file",
             Self::NotNext { .. } => "round_not_next",
             Self::Follows => "round_follows",
-            Self::Unpaired(..) | Self::NoFile(_) => "round_unpaired",
-            Self::Lichess(_) => "lichess_round_missing",
+            Self::Unpaired(..) | Self::NoFile(_) => "broadcast_unpaired",
+            Self::Lichess(_) => "broadcast_lichess_missing",
+            Self::Start(..) => "start_wrong",
             Self::NotPresent(_) => "round_not_present",
             Self::NoGame(..) => "game_not_paired",
-            Self::NotKept(_) => "not_kept",
+            Self::NotKept(_) => "broadcast_not_kept",
         }
     }
 }
@@ -99,7 +102,14 @@ impl OwnRound {
             return Err(Refused::OfFile);
         };
         let present = self.present(&configured);
-        let begin = asked.begin.unwrap_or(present + 1);
+        let Some(begin) = asked.begin else {
+            return Err(Refused::Fields(
+                "`begin` is missing: the number of the round".to_owned(),
+            ));
+        };
+        if let Some(start) = &asked.start {
+            tournament::array(start).map_err(|why| Refused::Start(start.clone(), why))?;
+        }
         if begin == present {
             return Ok(json!({ "round": present, "begun": true }));
         }
@@ -127,10 +137,12 @@ impl OwnRound {
             round: begin,
             since_ms: jiff::Timestamp::now().as_millisecond(),
             is_from_file: true,
+            start: asked.start.clone(),
             ..InForce::default()
         };
         next.read_again(file, configured.boards.len())
             .map_err(|error| Refused::Unpaired(begin, error))?;
+        self.warn_of_open();
         self.keep(&next)?;
         tracing::info!("{}: round {begin} begins by a command", self.label());
         Ok(json!({ "round": begin, "begun": true }))
@@ -147,7 +159,7 @@ impl OwnRound {
             if asked.round != Some(round) {
                 return Err(Refused::NotPresent(round));
             }
-            if let Some(stray) = asked.results.keys().find(|game| !pairings.has(**game)) {
+            if let Some(stray) = asked.results.keys().find(|game| pairings.game(**game).is_none()) {
                 return Err(Refused::NoGame(*stray, round));
             }
             let mut next = self.in_force.clone().unwrap_or_else(|| InForce {
@@ -155,6 +167,10 @@ impl OwnRound {
                 is_from_file: true,
                 ..InForce::default()
             });
+            let read = next
+                .pairings
+                .clone()
+                .unwrap_or_else(|| configured.pairings.clone());
             for (game, result) in asked.results {
                 tracing::info!(
                     "{}: the result of game {game} of round {round} is {} by hand, entered by {}",
@@ -162,19 +178,17 @@ impl OwnRound {
                     result.map_or("none", |result| result.as_pgn()),
                     by.unwrap_or("somebody without a name")
                 );
-                next.results.enter(Entered {
-                    game,
-                    result: result.map(|result| result.as_pgn().to_owned()),
-                    by: by.map(str::to_owned),
-                    at_ms: jiff::Timestamp::now().as_millisecond(),
-                });
+                let result = result.map(|result| result.as_pgn().to_owned());
+                let now_ms = jiff::Timestamp::now().as_millisecond();
+                next.results
+                    .enter(&read, game, result, by.map(str::to_owned), now_ms);
             }
             self.keep(&next)?;
         }
         let none = EnteredResults::default();
         let entered = self.in_force.as_ref().map_or(&none, |in_force| &in_force.results);
         let games = entered.games(&self.pairings(&configured), configured.boards.len());
-        Ok(json!({ "round": round, "games": games }))
+        Ok(json!({ "round": round, "games": games, "public": true }))
     }
 
     /// Goes on with `next`, once that is on the disk.
@@ -194,29 +208,48 @@ impl OwnRound {
         broadcast.pairings
     }
 
-    /// The games of the present round that go on, or that no board tells of and have no result.
+    /// The games of the present round that have no result as far as the page knows: of boards that it does not hear it
+    /// knows none.
     fn without_result(&self, configured: &Broadcast) -> Vec<Value> {
         let pairings = self.pairings(configured);
         let hall = self.shared.hall();
-        let goes_on = |board: &str| {
+        let has_result = |board: &str| {
             let (gateway, board) = board.split_once('/')?;
             let key = BoardKey {
                 gateway: gateway.to_owned(),
                 board: board.to_owned(),
             };
-            Some(hall.board(&key)?.goes_on())
+            Some(hall.board(&key)?.has_result())
         };
         let games = (1..).zip(&pairings.boards);
         let open = games.filter_map(|(game, pairing)| {
             let (pairing, board) = (pairing.as_ref()?, configured.boards.get(game - 1));
-            let is_open = match board {
-                Some(board) => goes_on(board).unwrap_or(false),
-                None => true,
-            };
+            let is_over = pairing.result.is_some() || board.and_then(|board| has_result(board)) == Some(true);
             let names = [&pairing.white.name, &pairing.black.name];
-            (is_open && pairing.result.is_none())
-                .then(|| json!({ "board": board, "game": game, "white": names[0], "black": names[1] }))
+            (!is_over).then(|| json!({ "board": board, "game": game, "white": names[0], "black": names[1] }))
         });
         open.collect()
+    }
+
+    /// Says which games of the round that is left have no result and no board: nobody else would.
+    pub(super) fn warn_of_open(&self) {
+        let Some(configured) = self.configured.borrow().clone() else {
+            return;
+        };
+        let entered = EnteredResults::default();
+        let games = entered.games(&self.pairings(&configured), configured.boards.len());
+        let open: Vec<String> = games
+            .into_iter()
+            .filter(|game| game.result.is_none())
+            .map(|game| game.game.to_string())
+            .collect();
+        if !open.is_empty() {
+            tracing::warn!(
+                "{}: round {} is left, and these games without a board have no result: {}",
+                self.label(),
+                self.present(&configured),
+                open.join(", ")
+            );
+        }
     }
 }
