@@ -145,6 +145,7 @@ pub struct ResultsAsked {
 
 /// A result that a person enters for a game of which no board tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub enum HandResult {
     /// White won.
     #[serde(rename = "1-0")]

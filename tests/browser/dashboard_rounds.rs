@@ -257,7 +257,7 @@ fn the_result_of_a_game_without_a_board_is_entered_on_the_page() {
     browser.click("[data-action=results]");
     browser.until(
         "that each game has a board",
-        "return document.querySelector('.hand-results .note')?.hidden === false",
+        "return document.querySelector('.hand-results .none')?.hidden === false",
     );
     paste(&browser, "board,white,black\n1,Moss,Tal\n2,Berg,Dorn\n");
     browser.until(

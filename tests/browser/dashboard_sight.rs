@@ -249,7 +249,10 @@ fn buttons_say_what_they_do_and_those_in_vain_say_why() {
     // Nor are there rounds; another gateway has them.
     browser.click(".rounds-button");
     browser.until("the dialog", "return document.querySelector('.rounds')?.open");
-    for (gateway, free) in [("deaf", json!([])), ("gw", json!(["bind", "next", "check"]))] {
+    for (gateway, free) in [
+        ("deaf", json!([])),
+        ("gw", json!(["results", "bind", "next", "check"])),
+    ] {
         browser.run(&format!(
             "const of = document.querySelector('.rounds [name=gateway]'); of.value = '{gateway}'; of.dispatchEvent(new Event('input'))"
         ));

@@ -12,7 +12,7 @@ export class HandResults {
   constructor(gateway, refused) {
     Object.assign(this, { gateway, refused });
     this.rows = h("tbody");
-    this.empty = h("p", { class: "note" }, t("hand_none"));
+    this.empty = h("p", { class: "note none" }, t("hand_none"));
     this.unheard = h("p", { class: "note", hidden: true }, t("hand_not_public"));
     this.title = h("h3");
     this.table = h("table", { class: "seats hand" },
