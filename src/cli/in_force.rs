@@ -39,6 +39,10 @@ fn take_round(config: &mut Config, out: &mut dyn io::Write) -> io::Result<()> {
             config.put_in_force(&in_force);
             let round = in_force.round;
             match &config.in_force {
+                Some(in_force) if in_force.pairings.is_none() => writeln!(
+                    out,
+                    "Round {round} is that of the file. A command closed it, or entered results by hand, which count.\n"
+                ),
                 Some(_) => writeln!(
                     out,
                     "Round {round} was put in force by a command: it counts, and not what the file says of rounds.\n"

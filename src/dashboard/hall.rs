@@ -200,11 +200,6 @@ impl Hall {
         self.own.keys().any(|group| own_name(group) == name)
     }
 
-    /// The round that this program broadcasts itself: that of the group which is farthest behind.
-    pub(super) fn own_round(&self) -> Option<u32> {
-        self.own.values().map(|own| own.round).min()
-    }
-
     /// The rounds of the gateways that are online.
     pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
         let online = self.gateways.iter().filter(|(_, gateway)| gateway.online);

@@ -8,3 +8,14 @@ pub(crate) struct BoardKey {
     /// Its id.
     pub(crate) board: String,
 }
+
+impl BoardKey {
+    /// The board that is named as `GATEWAY/BOARD`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let (gateway, board) = name.split_once('/')?;
+        Some(Self {
+            gateway: gateway.to_owned(),
+            board: board.to_owned(),
+        })
+    }
+}

@@ -43,8 +43,6 @@ pub(crate) struct LinksView {
     pub(crate) brokers_away: Vec<String>,
     /// What lichess says of the games that are pushed there.
     pub(crate) pushes: Vec<PushView>,
-    /// The number of the round that the page's own program broadcasts, if it does; of several groups the least.
-    pub(crate) own_round: Option<u32>,
     /// The broadcasts that the page's own program writes.
     pub(crate) own: Vec<OwnView>,
 }
@@ -209,7 +207,6 @@ impl Hall {
             gateways: self.gateway_views(),
             brokers_away: self.brokers_away(),
             pushes: self.pushes.views(),
-            own_round: self.own_round(),
             own: self.own_views(),
         }
     }

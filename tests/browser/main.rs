@@ -27,6 +27,7 @@ mod dashboard_edits;
 mod dashboard_evenings;
 mod dashboard_figures;
 mod dashboard_hall;
+mod dashboard_hand;
 mod dashboard_keys;
 mod dashboard_kings;
 mod dashboard_page;

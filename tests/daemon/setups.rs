@@ -18,14 +18,8 @@ use std::time::{Duration, Instant};
 use self::{brokers::Setup, hall::Hall};
 use crate::{broker::PATIENCE, seed::rng};
 
-/// How long the states may be wrong after the last fault. When a node comes back to its cluster, the others stand still
-/// for some seconds, gateways take them for dead, and begin anew.
-fn right_again(setup: Setup) -> Duration {
-    match setup {
-        Setup::TwoBrokers | Setup::Bridges => Duration::from_secs(10),
-        Setup::Cluster => Duration::from_secs(30),
-    }
-}
+/// How long the states may be wrong after the last fault.
+const RIGHT_AGAIN: Duration = Duration::from_secs(10);
 
 /// Whether the whole hall is asked for.
 fn is_full() -> bool {
@@ -114,6 +108,6 @@ async fn play(setup: Setup) {
     hall.rest().await;
     verdict::compare(&mut hall).await;
     // A busy machine is no fault, so that the bound is for a hall that has the machine.
-    let bound = if is_full() { right_again(setup) } else { PATIENCE };
+    let bound = if is_full() { RIGHT_AGAIN } else { PATIENCE };
     assert!(took < bound, "the states are right too late");
 }

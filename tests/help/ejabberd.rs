@@ -89,17 +89,6 @@ impl Ejabberd {
             .stderr(log);
         self.child = Some(command.stdin(Stdio::null()).spawn().unwrap());
         self.wait();
-        self.load();
-    }
-
-    /// Waits until it has from the other nodes what they keep in common. Before that it listens and answers nobody, and
-    /// the others stand still.
-    fn load(&self) {
-        let node = &self.name;
-        let said = self.say(&format!(
-            "T = rpc:call('{node}', mnesia, system_info, [local_tables]), io:format(\"~p\", [rpc:call('{node}', mnesia, wait_for_tables, [T, 60000])])"
-        ));
-        assert_eq!(said, "ok", "{node} does not load its tables");
     }
 
     /// Waits until it takes connections.
@@ -118,13 +107,8 @@ impl Ejabberd {
 
     /// Calls a function of the node, and what it gives.
     pub fn ask(&self, call: &str) -> String {
-        self.say(&format!("io:format(\"~p\", [rpc:call('{}', {call})])", self.name))
-    }
-
-    /// Evaluates an expression at a node of its own; what it prints.
-    fn say(&self, expression: &str) -> String {
         let name = format!("ask{}@localhost", free_port());
-        let word = format!("{expression}, halt().");
+        let word = format!("io:format(\"~p\", [rpc:call('{}', {call})]), halt().", self.name);
         let output = Command::new("erl")
             .args([
                 "-sname",

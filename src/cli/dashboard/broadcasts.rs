@@ -143,14 +143,11 @@ impl Written {
 
 /// The boards of a broadcast. The check of the configuration makes sure that each is `GATEWAY/BOARD`.
 fn tables(settings: &Broadcast) -> Vec<BoardKey> {
-    let key = |name: &String| {
-        let (gateway, board) = name.split_once('/')?;
-        Some(BoardKey {
-            gateway: gateway.to_owned(),
-            board: board.to_owned(),
-        })
-    };
-    settings.boards.iter().filter_map(key).collect()
+    settings
+        .boards
+        .iter()
+        .filter_map(|name| BoardKey::named(name))
+        .collect()
 }
 
 /// Tells the page the round of a broadcast, and its players.

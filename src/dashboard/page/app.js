@@ -16,7 +16,7 @@ import { language, setLanguage, t, told } from "./words.js";
 /** Nothing heard for so long, though the server speaks every five seconds: the connection is dead. */
 const SILENCE_MS = 13_000;
 
-const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], ownRound: null, own: [], heard: false };
+const hall = { boards: new Map(), gateways: new Map(), brokersAway: [], pushes: [], own: [], heard: false };
 const grid = new Grid();
 const wall = new Wall();
 const detail = new Detail();
@@ -82,7 +82,6 @@ function take(view) {
     hall.gateways = new Map(view.links.gateways.map((gateway) => [gateway.name, gateway]));
     hall.brokersAway = view.links.brokers_away;
     hall.pushes = view.links.pushes;
-    hall.ownRound = view.links.own_round;
     hall.own = view.links.own;
     showOutage();
   }

@@ -131,9 +131,10 @@ class Rounds {
     this.next.look();
     this.locked.hidden = why == null;
     say(this.locked, why ?? "");
-    const round = this.hall.ownRound;
-    this.own.hidden = round == null;
-    say(this.own, round == null ? "" : t("pairings_own", { round }));
+    // Of several groups that which is farthest behind.
+    const round = Math.min(...this.hall.own.map(({ round }) => round));
+    this.own.hidden = !this.hall.own.length;
+    say(this.own, this.own.hidden ? "" : t("pairings_own", { round }));
   }
 
   /** The gateways, or what we may do, may be others now. */

@@ -63,7 +63,11 @@ fn what_only_one_can_have_is_refused() {
         (format!("{COMMON}{OPEN}{}", WOMEN.replace("WomenWom", "OpenOpen")), "have the games of OpenOpen on lichess together"),
         (format!("{COMMON}{OPEN}{}", WOMEN.replace("elsewhere", "open/open")), "have the folder"),
         (
-            format!("{COMMON}{OPEN}listen = \"127.0.0.1:1\"\n{WOMEN}listen = \"127.0.0.1:1\"\n").replace("lichess.broadcast = \"OpenOpen\"\n", ""),
+            format!("{COMMON}{OPEN}listen = \"127.0.0.1:1\"\n{WOMEN}listen = \"127.0.0.1:1\"\n"),
+            "open and women have the address 127.0.0.1:1 together",
+        ),
+        (
+            format!("{COMMON}{}", OPEN.replace("lichess.broadcast = \"OpenOpen\"\n", "")),
             "needs `round` or `broadcast`",
         ),
         (format!("{COMMON}{OPEN}{}", WOMEN.replace("delay_minutes = 5", "delay_minutes = 601")), "out of bounds"),

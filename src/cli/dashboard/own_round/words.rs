@@ -213,18 +213,11 @@ impl OwnRound {
     fn without_result(&self, configured: &Broadcast) -> Vec<Value> {
         let pairings = self.pairings(configured);
         let hall = self.shared.hall();
-        let has_result = |board: &str| {
-            let (gateway, board) = board.split_once('/')?;
-            let key = BoardKey {
-                gateway: gateway.to_owned(),
-                board: board.to_owned(),
-            };
-            Some(hall.board(&key)?.has_result())
-        };
+        let has_result = |board: &String| Some(hall.board(&BoardKey::named(board)?)?.has_result());
         let games = (1..).zip(&pairings.boards);
         let open = games.filter_map(|(game, pairing)| {
             let (pairing, board) = (pairing.as_ref()?, configured.boards.get(game - 1));
-            let is_over = pairing.result.is_some() || board.and_then(|board| has_result(board)) == Some(true);
+            let is_over = pairing.result.is_some() || board.and_then(has_result) == Some(true);
             let names = [&pairing.white.name, &pairing.black.name];
             (!is_over).then(|| json!({ "board": board, "game": game, "white": names[0], "black": names[1] }))
         });
