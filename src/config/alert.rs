@@ -31,7 +31,7 @@ pub enum AlertForm {
     Ntfy,
 }
 
-/// The language of a message.
+/// A language of messages and of the texts in events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
@@ -43,6 +43,9 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::En, Self::Ru];
+
     /// Its name in payloads.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use toml::Spanned;
 
 use super::{
-    BrokerConfig, BrokerUrl, ClientCertificate, Login, Tls,
+    BrokerConfig, BrokerUrl, ClientCertificate, Language, Login, Tls,
     checked::{authorities, parse, readable, secret_file},
     raw::RawBroker,
     read::Document,
@@ -42,6 +42,7 @@ pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'
         Some(seconds) => *seconds.get_ref(),
         None => 15,
     };
+    let languages = languages(raw, document);
     let urls = urls(raw, document)?;
     let tls = if urls.iter().all(|url| url.tls) {
         Some(tls(raw, document)?)
@@ -62,7 +63,23 @@ pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'
         login,
         tls,
         keep_alive: Duration::from_secs(u64::from(keep_alive)),
+        languages,
     })
+}
+
+fn languages(raw: &RawBroker, document: &mut Document<'_>) -> Vec<Language> {
+    match &raw.languages {
+        Some(languages) if languages.get_ref().is_empty() => {
+            document.problem(
+                languages.span(),
+                "irregularities without a text",
+                "name one language at least, as `languages = [\"en\"]`, or leave the key out",
+            );
+            Language::ALL.to_vec()
+        }
+        Some(languages) => languages.get_ref().clone(),
+        None => Language::ALL.to_vec(),
+    }
 }
 
 fn urls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Vec<BrokerUrl>> {

@@ -163,6 +163,8 @@ pub struct BrokerConfig {
     pub tls: Option<Tls>,
     /// How long the connection may be silent before a ping; at least 5 seconds.
     pub keep_alive: Duration,
+    /// The languages of the texts in events; at least one. Journal and history have all.
+    pub languages: Vec<Language>,
 }
 
 /// User name and password.
@@ -227,6 +229,7 @@ impl Default for Collector {
                 login: None,
                 tls: None,
                 keep_alive: Duration::from_secs(15),
+                languages: Language::ALL.to_vec(),
             }],
             broadcasts: Vec::new(),
             people: Vec::new(),

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    alert::RawAlert, archive::RawArchive, broadcast::RawBroadcast, dashboard::RawDashboard, value::Secret,
+    Language, alert::RawAlert, archive::RawArchive, broadcast::RawBroadcast, dashboard::RawDashboard,
+    value::Secret,
 };
 use crate::{
     game::Period,
@@ -115,6 +116,7 @@ pub(super) struct RawBroker {
     pub(super) client_cert: Option<Spanned<PathBuf>>,
     pub(super) client_key: Option<Spanned<PathBuf>>,
     pub(super) keep_alive: Option<Spanned<u16>>,
+    pub(super) languages: Option<Spanned<Vec<Language>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

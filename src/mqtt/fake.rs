@@ -18,7 +18,7 @@ use super::{
     topic::{BoardState, Topics},
 };
 use crate::{
-    config::BrokerUrl,
+    config::{BrokerUrl, Language},
     event::{Body, Event},
     journal::{Entry, Journal, JournalSettings},
 };
@@ -153,6 +153,7 @@ impl Scene {
             urls: vec!["mqtt://one".parse().unwrap(), "mqtt://two".parse().unwrap()],
             boot_id: "boot".to_owned(),
             commands: true,
+            languages: Language::ALL.to_vec(),
             ack_timeout: Duration::from_secs(30),
             stop_bound: Duration::from_secs(60),
         };

@@ -22,7 +22,7 @@ use super::{
     topic::Topics,
 };
 use crate::{
-    config::{BrokerUrl, Id},
+    config::{BrokerUrl, Id, Language},
     journal::Journal,
 };
 
@@ -38,6 +38,8 @@ pub struct PublisherSettings {
     pub boot_id: String,
     /// Whether commands are subscribed to.
     pub commands: bool,
+    /// The languages of the texts in events.
+    pub languages: Vec<Language>,
     /// The publisher gives a connection up when its oldest message has waited this long for an acknowledgement. As a
     /// broker may be slow, the publisher gives the next connection twice as long, up to [`MOST_PATIENCE`] times.
     pub ack_timeout: Duration,

@@ -23,7 +23,7 @@ use super::{
     topic::Topics,
 };
 use crate::{
-    config::{BrokerUrl, Id},
+    config::{BrokerUrl, Id, Language},
     journal::Journal,
     link::Backoff,
     time::Millis,
@@ -46,6 +46,8 @@ pub struct Redial<D> {
     pub urls: Vec<BrokerUrl>,
     /// Whether commands are subscribed to.
     pub commands: bool,
+    /// The languages of the texts in events.
+    pub languages: Vec<Language>,
 }
 
 /// What the gateway holds of the publisher.
@@ -253,6 +255,7 @@ impl<D: Dial> Publisher<D> {
         });
         core.settings.urls = redial.urls;
         core.settings.commands = redial.commands;
+        core.settings.languages = redial.languages;
         core.claim = NameClaim::new(core.settings.boot_id.clone(), claim::host());
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();

@@ -143,7 +143,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
          [event]\nlwas = \"2023\"\ntime_control = \"slow\"\n\
          [[board]]\nid = \"1\"\nport = \"COM3\"\n[[board]]\nid = \"1\"\nport = \"usb:2\"\n\
          [[board]]\nid = \"2\"\nport = \"usb:2\"\n\
-         [broker]\nurls = [\"http://x\"]\nkeep_alive = 4\n[journal]\nmax_age_days = 0\n",
+         [broker]\nurls = [\"http://x\"]\nkeep_alive = 4\nlanguages = []\n[journal]\nmax_age_days = 0\n",
     );
     let lines: Vec<_> = all
         .iter()
@@ -152,7 +152,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
             place => panic!("{place:?}"),
         })
         .collect();
-    assert_eq!(lines, [2, 3, 4, 6, 7, 10, 12, 16, 18, 19, 21], "{all}");
+    assert_eq!(lines, [2, 3, 4, 6, 7, 10, 12, 16, 18, 19, 20, 22], "{all}");
     assert!(all.iter().all(|problem| !problem.help.is_empty()));
 }
 

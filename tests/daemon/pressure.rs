@@ -12,7 +12,7 @@ use std::{
 };
 
 use dgt2mqtt::{
-    config::Id,
+    config::{Id, Language},
     journal::{Entry, Journal, JournalSettings},
     mqtt::{BoardState, Publisher, PublisherSettings, StateKey, Topics, rumqtt::RumqttDial},
 };
@@ -154,6 +154,7 @@ async fn many_boards_with_full_backlogs_reconnect() {
             boot_id: "boot".to_owned(),
             urls: vec![url],
             commands: false,
+            languages: Language::ALL.to_vec(),
             ack_timeout: Duration::from_secs(30),
             stop_bound: Duration::from_secs(2),
         },

@@ -11,7 +11,7 @@ use std::{
 };
 
 use dgt2mqtt::{
-    config::{BrokerConfig, BrokerUrl, Id},
+    config::{BrokerConfig, BrokerUrl, Id, Language},
     event::{Body, Event},
     journal::{Entry, Journal, JournalSettings},
     mqtt::{Publisher, PublisherHandle, PublisherSettings, Request, Topics, rumqtt::RumqttDial},
@@ -29,6 +29,7 @@ pub fn broker(urls: Vec<BrokerUrl>) -> BrokerConfig {
         login: None,
         tls: None,
         keep_alive: Duration::from_secs(5),
+        languages: Language::ALL.to_vec(),
     }
 }
 
@@ -56,6 +57,7 @@ impl Station {
             urls: broker.urls.clone(),
             boot_id: boot_id(),
             commands: true,
+            languages: Language::ALL.to_vec(),
             ack_timeout,
             stop_bound: Duration::from_secs(2),
         };

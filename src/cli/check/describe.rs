@@ -232,6 +232,13 @@ fn describe_broker(text: &mut String, broker: &BrokerConfig) {
         broker.client_id,
         broker.keep_alive.as_secs()
     );
+    if let [language] = broker.languages[..] {
+        let _ = writeln!(
+            text,
+            "Texts of irregularities are in {:?} alone.",
+            language.as_str()
+        );
+    }
     match &broker.tls {
         Some(tls) => {
             let own = if tls.client.is_some() {

@@ -439,7 +439,8 @@ export const reportName = (kind) => pick(REPORTS[kind]);
 /** Title and advice of an irregularity. */
 export function told(irregularity) {
   const text = irregularity?.text ?? {};
-  return text[language] ?? text.en ?? { title: irregularity?.kind ?? "", advice: "" };
+  // A gateway may tell its texts in one language alone.
+  return text[language] ?? Object.values(text)[0] ?? { title: irregularity?.kind ?? "", advice: "" };
 }
 
 const two = (n) => String(n).padStart(2, "0");

@@ -5,7 +5,7 @@ use super::*;
 use std::{path::Path, sync::Arc};
 
 use crate::{
-    config::{Config, Env},
+    config::{Config, Env, Language},
     dgt::{Lever, Message, PieceCode},
     event::Body,
     gateway::heartbeat::Heartbeat,
@@ -23,6 +23,7 @@ fn shared(journal: Journal) -> BoardContext {
         urls: Vec::new(),
         boot_id: "b".to_owned(),
         commands: false,
+        languages: Language::ALL.to_vec(),
         ack_timeout: Duration::from_secs(30),
         stop_bound: Duration::from_secs(1),
     };

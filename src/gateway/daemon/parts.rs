@@ -104,6 +104,7 @@ pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSet
         boot_id: boot_id.to_owned(),
         urls: config.broker.urls.clone(),
         commands: config.commands,
+        languages: config.broker.languages.clone(),
         ack_timeout: ACK_TIMEOUT,
         // Good-bye may take a second or two beyond that.
         stop_bound: config.limits.shutdown_timeout / 4,

@@ -188,6 +188,7 @@ impl Daemon {
             dial: dial(config, &self.boot_id),
             urls: config.broker.urls.clone(),
             commands: config.commands,
+            languages: config.broker.languages.clone(),
         };
         if self.redials.send(redial).await.is_err() {
             tracing::error!("the publisher is gone: the broker stays as it is");

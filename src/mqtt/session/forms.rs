@@ -37,16 +37,16 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
 
     /// The event in a form that the broker accepts; none where not even the last short form fits.
     fn form_of(&mut self, row: &OutboxRow) -> Option<Publication> {
-        let topics = self.core.topics.clone();
+        let (topics, languages) = (self.core.topics.clone(), self.core.settings.languages.clone());
         let message = |form: Form| Publication::plain(topics.event(&row.board, &form.kind), form.json, false);
         if self.core.outbox.is_hopeless(row) {
             return short::last(row).map(message);
         }
-        let whole = Publication::plain(topics.event(&row.board, &row.kind), row.json.clone(), false);
+        let whole = message(short::told_in(row, &languages));
         if self.fits(&whole) {
             return Some(whole);
         }
-        let mut forms = short::forms(row).into_iter().map(message);
+        let mut forms = short::forms(row, &languages).into_iter().map(message);
         forms.find(|short| self.is_within(short))
     }
 

@@ -60,6 +60,7 @@ fn the_commented_settings_of_the_example_are_the_defaults() {
         (default.journal.max_size, default.journal.max_age)
     );
     assert_eq!(full.broker.keep_alive, default.broker.keep_alive);
+    assert_eq!(full.broker.languages, default.broker.languages);
     assert_eq!(full.broker.client_id, default.broker.client_id);
     let (a, b) = (&full.boards[0], &default.boards[0]);
     assert_eq!((a.orientation, a.clock_side), (b.orientation, b.clock_side));
