@@ -2,7 +2,7 @@
 //! those before, mosquitto a thousand unless it is told otherwise, and drops what is more without a word. A hall of a
 //! thousand boards has six thousand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::hall::{MAX_GATEWAYS, STATES};
 use crate::config::{BaseTopic, Id};
@@ -14,6 +14,8 @@ const UNTOLD: usize = 16;
 /// After so many looks at which nothing came no more of a portion comes: not every board has every state, or something
 /// was dropped.
 const QUIET: u32 = 10;
+/// After so many looks a broker has forgotten that it was asked.
+const FORGOTTEN: u32 = 5 * QUIET;
 
 /// What is listened to at once: a gateway retains little of it, or nothing.
 const AT_ONCE: [&str; 6] = [
@@ -46,6 +48,9 @@ pub(super) struct Portions {
     /// How many messages of the last portion have not come.
     expected: usize,
     quiet: u32,
+    /// How many boards told a state on this connection, and how many on the last one: so many are waited for.
+    told: BTreeMap<Part, usize>,
+    told_before: BTreeMap<Part, usize>,
     /// True until the broker has answered.
     is_unanswered: bool,
 }
@@ -54,9 +59,12 @@ impl Portions {
     /// Begins anew, with what is listened to at once.
     pub(super) fn begin(&mut self, base: &BaseTopic) -> Vec<String> {
         let gateways = std::mem::take(&mut self.gateways);
+        let mut told_before = std::mem::take(&mut self.told_before);
+        told_before.append(&mut self.told);
         *self = Self {
             waiting: gateways.iter().flat_map(|gateway| parts(gateway)).collect(),
             gateways,
+            told_before,
             is_unanswered: true,
             ..Self::default()
         };
@@ -77,7 +85,9 @@ impl Portions {
 
     /// Notes that the broker has answered: what it retains is on its way.
     pub(super) fn answered(&mut self) {
-        self.is_unanswered = false;
+        if std::mem::take(&mut self.is_unanswered) {
+            self.quiet = 0;
+        }
     }
 
     /// Notes a message; `topic` is without the base. Whatever it says, its gateway has boards.
@@ -94,12 +104,19 @@ impl Portions {
         if retained && levels.next() == Some("board") {
             self.expected = self.expected.saturating_sub(1);
             self.quiet = 0;
+            let state = levels.nth(1);
+            let state = STATES.iter().position(|known| state == Some(*known));
+            let told = state.and_then(|state| self.told.get_mut(&(state, gateway.to_owned())));
+            if let Some(told) = told {
+                *told += 1;
+            }
         }
     }
 
     /// The next portion, once the last one has come; `boards` tells how many boards a gateway has, if it says.
     pub(super) fn next(&mut self, base: &BaseTopic, boards: impl Fn(&str) -> Option<usize>) -> Vec<String> {
-        if self.is_unanswered {
+        if self.is_unanswered && self.quiet < FORGOTTEN {
+            self.quiet += 1;
             return Vec::new();
         }
         if self.expected > 0 {
@@ -117,14 +134,16 @@ impl Portions {
         } else {
             &mut self.again
         };
-        let mut portion = Vec::new();
-        while let Some((_, gateway)) = parts.first() {
-            let more = boards(gateway).unwrap_or(UNTOLD);
+        let (mut portion, mut most) = (Vec::new(), 0);
+        while let Some(part) = parts.first() {
+            let more = boards(&part.1).unwrap_or(UNTOLD);
+            most += more;
             // One gateway may have more boards than a portion.
-            if self.expected + more > PORTION && !portion.is_empty() {
+            if most > PORTION && !portion.is_empty() {
                 break;
             }
-            self.expected += more;
+            self.expected += self.told_before.get(part).copied().unwrap_or(more);
+            self.told.insert(part.clone(), 0);
             portion.extend(parts.pop_first());
         }
         self.is_unanswered = !portion.is_empty();
@@ -236,5 +255,41 @@ mod tests {
         }
         let expected: Vec<&str> = STATES.into_iter().chain(["clock"]).collect();
         assert_eq!(asked, expected);
+    }
+
+    /// Boards that lack a state are waited for once, and not on each connection.
+    #[test]
+    fn on_the_next_connection_so_many_are_waited_for_as_had_a_state() {
+        let base: BaseTopic = "base".parse().unwrap();
+        let mut portions = Portions::default();
+        let mut looks = Vec::new();
+        for _connection in 0..2 {
+            portions.begin(&base);
+            portions.heard("gw/info", true);
+            let (mut asked, mut n) = (BTreeSet::new(), 0);
+            while asked.len() < STATES.len() {
+                n += 1;
+                assert!(n < 1000, "{asked:?}");
+                portions.answered();
+                for filter in portions.next(&base, |_| Some(400)) {
+                    let all = if filter.ends_with("status") { 400 } else { 3 };
+                    let topic = filter.replace("base/", "").replace('+', "1");
+                    (0..all).for_each(|_| portions.heard(&topic, true));
+                    asked.insert(filter);
+                }
+            }
+            looks.push(n);
+        }
+        assert!(looks[0] > 4 * QUIET && looks[1] < QUIET, "{looks:?}");
+    }
+
+    #[test]
+    fn a_broker_that_does_not_answer_is_asked_for_the_rest_in_the_end() {
+        let base: BaseTopic = "base".parse().unwrap();
+        let mut portions = Portions::default();
+        portions.begin(&base);
+        portions.heard("gw/info", true);
+        let asked = (0..20 * FORGOTTEN).any(|_| !portions.next(&base, |_| Some(400)).is_empty());
+        assert!(asked);
     }
 }

@@ -137,6 +137,7 @@ impl<D: Dial> Publisher<D> {
             alarms: std::collections::BTreeSet::new(),
             suspicion: Suspicion::default(),
             events_first: false,
+            was_short: false,
             leaves_birth_out: false,
             wants_retained: true,
         };

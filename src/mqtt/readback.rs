@@ -20,9 +20,14 @@ use crate::{
 
 /// How long to wait for a broker that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
+/// After so long a silence the publisher asks once more: a node of a cluster may have forgotten the first question.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
+/// The same at a broker that has let us hear ourselves before: something else ended those connections, as the return of
+/// a node of a cluster, unless it goes on.
+const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 3;
 
 /// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
 const MOST_GAMES: u32 = 1_000_000_000;
@@ -69,8 +74,12 @@ pub(super) struct ReadBack {
     stage: Stage,
     is_compared: bool,
     is_deaf: bool,
+    /// The broker has let us hear ourselves.
+    was_heard: bool,
+    /// The publisher may ask once more on this connection.
+    may_ask_again: bool,
     known: BTreeMap<String, KnownNumbers>,
-    /// Connections that ended during the question.
+    /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
 }
 
@@ -85,12 +94,28 @@ impl ReadBack {
         let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
         self.stage = Stage::Hearing(now + patience);
         self.known.clear();
-        self.broken_off < MOST_BROKEN_OFF
+        let most = if self.was_heard {
+            MOST_BROKEN_OFF_WHERE_HEARD
+        } else {
+            MOST_BROKEN_OFF
+        };
+        self.may_ask_again = self.broken_off < most && !self.is_deaf;
+        self.broken_off < most
+    }
+
+    /// True, once on each connection, where the answers are late and the publisher is to ask again.
+    pub(super) fn asks_again(&mut self, now: Instant) -> bool {
+        let Stage::Hearing(until) = self.stage else {
+            return false;
+        };
+        let is_late = until.saturating_duration_since(now) <= SILENCE - ASK_AGAIN;
+        is_late && std::mem::take(&mut self.may_ask_again)
     }
 
     /// Sends no message to ourselves again, because the broker hangs up on it.
     pub(super) fn do_without_echo(&mut self) {
         self.broken_off = MOST_BROKEN_OFF;
+        self.was_heard = false;
     }
 
     /// True while numbers must be compared before the publisher sends anything.
@@ -106,7 +131,7 @@ impl ReadBack {
     /// Takes what came in, if it is an answer.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived) {
         if arrived.topic == topics.echo() {
-            self.is_deaf = false;
+            (self.is_deaf, self.was_heard, self.broken_off) = (false, true, 0);
             return self.end();
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
@@ -206,6 +231,35 @@ impl ReadBack {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How many connections in a row that end in the question have a message to ourselves.
+    fn echoes(readback: &mut ReadBack) -> usize {
+        (0..10).take_while(|_| readback.begin(Instant::now())).count()
+    }
+
+    #[test]
+    fn a_broker_that_let_us_hear_ourselves_is_asked_again_though_a_connection_ended() {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let echo = Arrived {
+            topic: topics.echo(),
+            payload: tokio_util::bytes::Bytes::new(),
+            retain: false,
+            response_topic: None,
+            correlation: None,
+        };
+        assert_eq!(
+            echoes(&mut ReadBack::default()),
+            1,
+            "it may hang up on the message"
+        );
+        let mut readback = ReadBack::default();
+        readback.begin(Instant::now());
+        readback.take(&topics, &echo);
+        assert_eq!(echoes(&mut readback), 3, "until it goes on");
+        readback.take(&topics, &echo);
+        readback.do_without_echo();
+        assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
+    }
 
     #[test]
     fn a_number_that_no_game_can_have_is_not_believed() {

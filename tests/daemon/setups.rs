@@ -50,7 +50,7 @@ impl Size {
                 gateways: number("GATEWAYS", 40.0) as usize,
                 boards: number("BOARDS", 25.0) as usize,
                 speed: number("SPEED", 0.6),
-                quiet_s: 60,
+                quiet_s: number("QUIET", 60.0) as u64,
                 faults: number("FAULTS", 30.0) as usize,
                 slot_s: number("SLOT", 38.0),
             },

@@ -45,11 +45,12 @@ impl Ejabberd {
     fn start(folder: &Path) -> Self {
         let port = free_port();
         fs::create_dir_all(folder.join("db")).unwrap();
-        // Any user with any password; a queue for each session as long as it must be.
+        // Any user with any password; a queue for each session as long as it must be; a cache for the retained messages of a
+        // thousand boards, as for want of it a newcomer reads them from disk.
         let text = format!(
             "hosts: [localhost]\nloglevel: warning\nauth_method: [anonymous]\nanonymous_protocol: login_anon\nallow_multiple_connections: true\n\
              listen:\n  -\n    port: {port}\n    ip: \"127.0.0.1\"\n    module: mod_mqtt\n    backlog: 1000\n    max_payload_size: 16777216\n\
-             modules:\n  mod_mqtt:\n    db_type: mnesia\n    ram_db_type: mnesia\n    max_queue: infinity\n    session_expiry: 60 minutes\n    match_retained_limit: infinity\n"
+             modules:\n  mod_mqtt:\n    db_type: mnesia\n    ram_db_type: mnesia\n    max_queue: infinity\n    session_expiry: 60 minutes\n    match_retained_limit: infinity\n    cache_size: 100000\n"
         );
         fs::write(folder.join("ejabberd.yml"), text).unwrap();
         let mut node = Self {
