@@ -77,7 +77,15 @@ fn languages(raw: &RawBroker, document: &mut Document<'_>) -> Vec<Language> {
             );
             Language::ALL.to_vec()
         }
-        Some(languages) => languages.get_ref().clone(),
+        Some(languages) => {
+            let mut named = Vec::new();
+            for language in languages.get_ref() {
+                if !named.contains(language) {
+                    named.push(*language);
+                }
+            }
+            named
+        }
         None => Language::ALL.to_vec(),
     }
 }

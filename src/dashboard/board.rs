@@ -81,6 +81,11 @@ impl Board {
         is_over || (self.game.moves.is_empty() && self.events.values().any(has_ended))
     }
 
+    /// True where the page has heard this state of the board.
+    pub(super) fn has_told(&self, state: &str) -> bool {
+        self.state_weights.contains_key(state)
+    }
+
     /// Takes a state. True when something changed.
     pub(super) fn take_state(&mut self, state: &str, payload: &[u8], now_ms: u64) -> bool {
         let by = if state == "pgn" { 1 } else { OF_STATE };

@@ -206,6 +206,8 @@ impl<D: Dial> Listener<D> {
         let mut connected = false;
         let mut newcomers = BTreeSet::new();
         let mut tick = tokio::time::interval(TICK);
+        // A machine that stood still has not waited for the broker meanwhile.
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 event = link.next() => match event {
@@ -234,6 +236,9 @@ impl<D: Dial> Listener<D> {
                 Some(ask) = self.asks.recv() => self.send(&mut link, connected, ask),
                 _ = tick.tick() => {
                     self.give_up();
+                    if connected && self.portions.is_forgotten() {
+                        return (true, "the broker does not answer a subscription".to_owned());
+                    }
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
                         self.shared.change(|hall, now| newcomers.extend(hall.moved_to(&self.broker, now)));
@@ -254,7 +259,9 @@ impl<D: Dial> Listener<D> {
         }
         let filters = {
             let hall = self.shared.hall();
-            self.portions.next(&self.base, |gateway| hall.boards_of(gateway))
+            let having = |gateway: &str, state: &str| hall.having(gateway, state);
+            self.portions
+                .next(&self.base, |gateway| hall.boards_of(gateway), having)
         };
         if filters.is_empty() {
             Ok(())

@@ -2,7 +2,7 @@
 //! those before, mosquitto a thousand unless it is told otherwise, and drops what is more without a word. A hall of a
 //! thousand boards has six thousand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::hall::{MAX_GATEWAYS, STATES};
 use crate::config::{BaseTopic, Id};
@@ -14,8 +14,8 @@ const UNTOLD: usize = 16;
 /// After so many looks at which nothing came no more of a portion comes: not every board has every state, or something
 /// was dropped.
 const QUIET: u32 = 10;
-/// After so many looks a broker has forgotten that it was asked.
-const FORGOTTEN: u32 = 5 * QUIET;
+/// After so many looks a broker has forgotten that it was asked. A node of a cluster may stand still for ten seconds.
+const FORGOTTEN: u32 = 20 * QUIET;
 
 /// What is listened to at once: a gateway retains little of it, or nothing.
 const AT_ONCE: [&str; 6] = [
@@ -48,9 +48,10 @@ pub(super) struct Portions {
     /// How many messages of the last portion have not come.
     expected: usize,
     quiet: u32,
-    /// How many boards told a state on this connection, and how many on the last one: so many are waited for.
-    told: BTreeMap<Part, usize>,
-    told_before: BTreeMap<Part, usize>,
+    /// The last portion, whether asked for the first time or once more.
+    under_way: Vec<Part>,
+    /// What the page has listened to once, so that it knows which boards have it.
+    listened: BTreeSet<Part>,
     /// True until the broker has answered.
     is_unanswered: bool,
 }
@@ -59,12 +60,11 @@ impl Portions {
     /// Begins anew, with what is listened to at once.
     pub(super) fn begin(&mut self, base: &BaseTopic) -> Vec<String> {
         let gateways = std::mem::take(&mut self.gateways);
-        let mut told_before = std::mem::take(&mut self.told_before);
-        told_before.append(&mut self.told);
+        let listened = std::mem::take(&mut self.listened);
         *self = Self {
             waiting: gateways.iter().flat_map(|gateway| parts(gateway)).collect(),
             gateways,
-            told_before,
+            listened,
             is_unanswered: true,
             ..Self::default()
         };
@@ -104,19 +104,24 @@ impl Portions {
         if retained && levels.next() == Some("board") {
             self.expected = self.expected.saturating_sub(1);
             self.quiet = 0;
-            let state = levels.nth(1);
-            let state = STATES.iter().position(|known| state == Some(*known));
-            let told = state.and_then(|state| self.told.get_mut(&(state, gateway.to_owned())));
-            if let Some(told) = told {
-                *told += 1;
-            }
         }
     }
 
-    /// The next portion, once the last one has come; `boards` tells how many boards a gateway has, if it says.
-    pub(super) fn next(&mut self, base: &BaseTopic, boards: impl Fn(&str) -> Option<usize>) -> Vec<String> {
-        if self.is_unanswered && self.quiet < FORGOTTEN {
-            self.quiet += 1;
+    /// True where the broker has not answered a subscription for long.
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.is_unanswered && self.quiet >= FORGOTTEN
+    }
+
+    /// The next portion, once the last one has come. `boards` tells how many boards a gateway has, if it says, and
+    /// `having` how many of them have told a state.
+    pub(super) fn next(
+        &mut self,
+        base: &BaseTopic,
+        boards: impl Fn(&str) -> Option<usize>,
+        having: impl Fn(&str, &str) -> usize,
+    ) -> Vec<String> {
+        if self.is_unanswered {
+            self.quiet = self.quiet.saturating_add(1);
             return Vec::new();
         }
         if self.expected > 0 {
@@ -127,6 +132,7 @@ impl Portions {
             self.again.extend(self.last.drain(..));
         }
         self.last.clear();
+        self.listened.extend(self.under_way.drain(..));
         (self.expected, self.quiet) = (0, 0);
         let is_first = !self.waiting.is_empty();
         let parts = if is_first {
@@ -142,13 +148,17 @@ impl Portions {
             if most > PORTION && !portion.is_empty() {
                 break;
             }
-            self.expected += self.told_before.get(part).copied().unwrap_or(more);
-            self.told.insert(part.clone(), 0);
+            self.expected += if self.listened.contains(part) {
+                having(&part.1, STATES[part.0])
+            } else {
+                more
+            };
             portion.extend(parts.pop_first());
         }
         self.is_unanswered = !portion.is_empty();
         let filter = |(state, gateway): &Part| format!("{base}/{gateway}/board/+/{}", STATES[*state]);
         let filters = portion.iter().map(filter).collect();
+        self.under_way.clone_from(&portion);
         if is_first {
             self.last = portion;
         }
@@ -181,14 +191,14 @@ mod tests {
         let (base, mut portions) = hall();
         let boards = |_: &str| Some(13);
         assert!(
-            portions.next(&base, boards).is_empty(),
+            portions.next(&base, boards, |_, _| 13).is_empty(),
             "the broker has not answered"
         );
         let mut seen = BTreeSet::new();
         for look in 0.. {
             assert!(look < 100, "{}", seen.len());
             portions.answered();
-            let filters = portions.next(&base, boards);
+            let filters = portions.next(&base, boards, |_, _| 13);
             assert!(filters.len() * 13 <= PORTION, "{}", filters.len());
             if filters.is_empty() {
                 break;
@@ -196,7 +206,7 @@ mod tests {
             portions.answered();
             for filter in filters {
                 assert!(
-                    portions.next(&base, boards).is_empty(),
+                    portions.next(&base, boards, |_, _| 13).is_empty(),
                     "the last one is still to come"
                 );
                 (0..13).for_each(|_| portions.heard(&filter.replace("base/", ""), true));
@@ -207,7 +217,7 @@ mod tests {
         portions.begin(&base);
         portions.answered();
         assert!(
-            !portions.next(&base, boards).is_empty(),
+            !portions.next(&base, boards, |_, _| 13).is_empty(),
             "a new connection hears all again"
         );
     }
@@ -218,14 +228,14 @@ mod tests {
         let (base, mut portions) = hall();
         while !portions.waiting.is_empty() {
             portions.answered();
-            for filter in portions.next(&base, |_| Some(13)) {
+            for filter in portions.next(&base, |_| Some(13), |_, _| 13) {
                 (0..13).for_each(|_| portions.heard(&filter.replace("base/", ""), true));
             }
         }
         let at_once = portions.begin_with(&base, BTreeSet::from(["gw7".to_owned()]));
         assert_eq!(at_once, ["base/+/status", "base/+/info", "base/+/health"]);
         portions.answered();
-        let filters = portions.next(&base, |_| Some(13));
+        let filters = portions.next(&base, |_| Some(13), |_, _| 13);
         assert_eq!(filters.len(), STATES.len());
         assert!(
             filters
@@ -245,7 +255,7 @@ mod tests {
         for _ in 0..40 * QUIET {
             portions.answered();
             // Of 400 boards a portion has one state; of one of them nothing ever comes.
-            let filters = portions.next(&base, |_| Some(400));
+            let filters = portions.next(&base, |_| Some(400), |_, _| 400);
             assert!(filters.len() <= 1, "{filters:?}");
             for filter in filters {
                 let all = if filter.ends_with("clock") { 399 } else { 400 };
@@ -257,39 +267,73 @@ mod tests {
         assert_eq!(asked, expected);
     }
 
-    /// Boards that lack a state are waited for once, and not on each connection.
+    /// Boards that lack a state are waited for once, and not on each connection. What a connection did not come to is
+    /// waited for as on the first.
     #[test]
-    fn on_the_next_connection_so_many_are_waited_for_as_had_a_state() {
+    fn on_the_next_connection_those_boards_are_waited_for_that_have_a_state() {
         let base: BaseTopic = "base".parse().unwrap();
         let mut portions = Portions::default();
+        let having = |_: &str, state: &str| if state == "status" { 400 } else { 3 };
         let mut looks = Vec::new();
-        for _connection in 0..2 {
+        for connection in 0..4 {
             portions.begin(&base);
             portions.heard("gw/info", true);
             let (mut asked, mut n) = (BTreeSet::new(), 0);
-            while asked.len() < STATES.len() {
+            // The second connection ends at once.
+            while asked.len() < STATES.len() && (connection != 1 || n < 1) {
                 n += 1;
                 assert!(n < 1000, "{asked:?}");
                 portions.answered();
-                for filter in portions.next(&base, |_| Some(400)) {
-                    let all = if filter.ends_with("status") { 400 } else { 3 };
+                for filter in portions.next(&base, |_| Some(400), having) {
+                    let all = having("gw", filter.rsplit_once('/').unwrap().1);
                     let topic = filter.replace("base/", "").replace('+', "1");
                     (0..all).for_each(|_| portions.heard(&topic, true));
                     asked.insert(filter);
                 }
             }
+            // The last portion is over.
+            for _ in 0..2 * QUIET {
+                if connection != 1 {
+                    portions.answered();
+                    portions.next(&base, |_| Some(400), having);
+                }
+            }
             looks.push(n);
         }
-        assert!(looks[0] > 4 * QUIET && looks[1] < QUIET, "{looks:?}");
+        assert!(looks[0] > 4 * QUIET, "{looks:?}");
+        assert!(looks[2] < QUIET && looks[3] < QUIET, "{looks:?}");
     }
 
+    /// Nobody had a state when the page heard of it first. All have it when the broker comes back, which the page knows.
     #[test]
-    fn a_broker_that_does_not_answer_is_asked_for_the_rest_in_the_end() {
+    fn no_second_portion_goes_out_before_states_have_come_that_all_boards_tell_by_now() {
         let base: BaseTopic = "base".parse().unwrap();
         let mut portions = Portions::default();
         portions.begin(&base);
         portions.heard("gw/info", true);
-        let asked = (0..20 * FORGOTTEN).any(|_| !portions.next(&base, |_| Some(400)).is_empty());
-        assert!(asked);
+        for _ in 0..40 * QUIET {
+            portions.answered();
+            portions.next(&base, |_| Some(400), |_, _| 0);
+        }
+        portions.begin(&base);
+        portions.answered();
+        let having = |_: &str, _: &str| 400;
+        assert_eq!(portions.next(&base, |_| Some(400), having).len(), 1);
+        portions.answered();
+        assert!(portions.next(&base, |_| Some(400), having).is_empty());
+    }
+
+    #[test]
+    fn a_broker_that_does_not_answer_has_forgotten() {
+        let base: BaseTopic = "base".parse().unwrap();
+        let mut portions = Portions::default();
+        portions.begin(&base);
+        let next = |portions: &mut Portions| portions.next(&base, |_| Some(400), |_, _| 0);
+        (0..FORGOTTEN - 1).for_each(|_| assert!(next(&mut portions).is_empty()));
+        assert!(!portions.is_forgotten());
+        next(&mut portions);
+        assert!(portions.is_forgotten());
+        portions.answered();
+        assert!(!portions.is_forgotten());
     }
 }

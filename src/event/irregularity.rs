@@ -62,7 +62,7 @@ pub struct Irregularity {
     pub offence_number: u32,
     /// What the Laws prescribe.
     pub ruling: Advice,
-    /// The same for a person, by language (`en`, `ru`).
+    /// The same for a person, by language (`en`, `ru`; at the broker those that the gateway is told to send).
     pub text: BTreeMap<String, Words>,
     /// What the arbiter who reported it wrote down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ pub struct Amendment {
     pub offence_number: u32,
     /// What the Laws prescribe now.
     pub ruling: Advice,
-    /// The same for a person, by language (`en`, `ru`).
+    /// The same for a person, by language (`en`, `ru`; at the broker those that the gateway is told to send).
     pub text: BTreeMap<String, Words>,
 }
 

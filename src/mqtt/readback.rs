@@ -27,7 +27,7 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const MOST_BROKEN_OFF: u32 = 1;
 /// The same at a broker that has let us hear ourselves before: something else ended those connections, as the return of
 /// a node of a cluster, unless it goes on.
-const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 3;
+const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 8;
 
 /// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
 const MOST_GAMES: u32 = 1_000_000_000;
@@ -87,8 +87,11 @@ impl ReadBack {
     /// Begins the question on a new connection. True where the publisher is to send a message to itself: some brokers
     /// hang up on a message that they do not allow.
     pub(super) fn begin(&mut self, now: Instant) -> bool {
-        if matches!(self.stage, Stage::Hearing(_)) {
-            self.broken_off += 1;
+        match self.stage {
+            Stage::Hearing(_) => self.broken_off += 1,
+            // The last connection went on after the question: it was not the question that ended those before.
+            Stage::Over if self.was_heard => self.broken_off = 0,
+            _ => {}
         }
         // The publisher does not wait again for a broker that let it wait in vain.
         let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
@@ -255,7 +258,13 @@ mod tests {
         let mut readback = ReadBack::default();
         readback.begin(Instant::now());
         readback.take(&topics, &echo);
-        assert_eq!(echoes(&mut readback), 3, "until it goes on");
+        assert_eq!(echoes(&mut readback), 8, "until it goes on");
+        readback.finish();
+        assert_eq!(
+            echoes(&mut readback),
+            8,
+            "a connection lasted without the message"
+        );
         readback.take(&topics, &echo);
         readback.do_without_echo();
         assert_eq!(echoes(&mut readback), 0, "it said that it was the message");

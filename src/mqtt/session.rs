@@ -448,7 +448,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
         };
-        [due, phase, self.again_at.filter(|_| self.may_send())]
+        [due, phase, self.again_due()]
             .into_iter()
             .flatten()
             .fold(tick, Instant::min)

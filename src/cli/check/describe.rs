@@ -39,6 +39,13 @@ pub(super) fn describe(config: &Config) -> String {
         describe_board(&mut text, board, &config.players(board));
     }
     describe_broker(&mut text, &config.broker);
+    if let [language] = config.broker.languages[..] {
+        let _ = writeln!(
+            text,
+            "Texts of irregularities are in {:?} alone.",
+            language.as_str()
+        );
+    }
     let journal = &config.journal;
     let _ = writeln!(
         text,
@@ -232,13 +239,6 @@ fn describe_broker(text: &mut String, broker: &BrokerConfig) {
         broker.client_id,
         broker.keep_alive.as_secs()
     );
-    if let [language] = broker.languages[..] {
-        let _ = writeln!(
-            text,
-            "Texts of irregularities are in {:?} alone.",
-            language.as_str()
-        );
-    }
     match &broker.tls {
         Some(tls) => {
             let own = if tls.client.is_some() {

@@ -6,17 +6,20 @@
 
 use std::time::{Duration, Instant};
 
-use super::{BrokerSession, blame::YOUNG};
+use super::{BrokerSession, Phase, blame::YOUNG};
 use crate::mqtt::link::BrokerLink;
 
 /// How long after the beginning of the connection that lasts.
 const AFTER: Duration = Duration::from_secs(3);
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// Notes whether the connection that has ended was a short one.
+    /// Notes whether the connection that has ended was a short one, or one on which all states had still to go out again.
+    /// An attempt that came to no connection changes nothing.
     pub(super) fn note_end(&mut self, was_lost: bool) {
-        let is_short = self.connected_at.is_some_and(|at| at.elapsed() < YOUNG);
-        self.core.was_short = was_lost && is_short;
+        if let Some(connected_at) = self.connected_at {
+            let is_short = connected_at.elapsed() < YOUNG;
+            self.core.was_short = was_lost && (is_short || self.again_at.is_some());
+        }
     }
 
     /// All states go out with the beginning. Plans to send them again where that may not be enough.
@@ -24,9 +27,16 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         self.again_at = self.core.was_short.then(|| Instant::now() + AFTER);
     }
 
+    /// When all states go out once more, if the session may send and does not stop.
+    pub(super) fn again_due(&self) -> Option<Instant> {
+        self.again_at
+            .filter(|_| self.may_send() && self.phase == Phase::Running)
+    }
+
     /// Queues all states once more, when it is time.
     pub(super) fn tell_again(&mut self) {
-        if self.again_at.take_if(|at| *at <= Instant::now()).is_some() {
+        if self.again_due().is_some_and(|at| at <= Instant::now()) {
+            self.again_at = None;
             self.core.states.republish();
         }
     }
