@@ -243,6 +243,11 @@ async fn games_are_played_since_the_backup(wiring: Wiring) {
     subscriber
         .publish(&state.topic, true, last.to_string(), None)
         .await;
+    subscriber
+        .wait("the last of them at the broker", |got| {
+            got.topic == state.topic && got.json()["game"] == 7
+        })
+        .await;
     done(&call("restore", &config, &archive, &["--force"]));
     let before = heard(&subscriber).into_keys().last();
     let daemon = Daemon::start(&config);
