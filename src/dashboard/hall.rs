@@ -320,12 +320,6 @@ impl Hall {
         Some(self.gateways.get(gateway)?.boards.as_ref()?.len())
     }
 
-    /// How many boards of a gateway have told a state.
-    pub(super) fn having(&self, gateway: &str, state: &str) -> usize {
-        let has = |(key, board): &(&BoardKey, &Board)| key.gateway == gateway && board.has_told(state);
-        self.boards.iter().filter(has).count()
-    }
-
     /// The boards that their gateways list.
     pub(super) fn listed(&self) -> impl Iterator<Item = (&BoardKey, &Board)> {
         self.boards.iter().filter(|(key, _)| self.is_listed(key))

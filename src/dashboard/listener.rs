@@ -259,7 +259,10 @@ impl<D: Dial> Listener<D> {
         }
         let filters = {
             let hall = self.shared.hall();
-            let having = |gateway: &str, state: &str| hall.having(gateway, state);
+            let having = |gateway: &str, state: &str| {
+                let of_gateway = hall.listed().filter(|(key, _)| key.gateway == gateway);
+                of_gateway.filter(|(_, board)| board.has_told(state)).count()
+            };
             self.portions
                 .next(&self.base, |gateway| hall.boards_of(gateway), having)
         };

@@ -43,13 +43,12 @@ pub(super) struct Portions {
     waiting: BTreeSet<Part>,
     /// What came short, and is asked for once more when nothing else comes.
     again: BTreeSet<Part>,
-    /// The last portion, if it was asked for the first time.
+    /// The last portion, and whether it was asked for the first time.
     last: Vec<Part>,
+    is_first: bool,
     /// How many messages of the last portion have not come.
     expected: usize,
     quiet: u32,
-    /// The last portion, whether asked for the first time or once more.
-    under_way: Vec<Part>,
     /// What the page has listened to once, so that it knows which boards have it.
     listened: BTreeSet<Part>,
     /// True until the broker has answered.
@@ -129,13 +128,16 @@ impl Portions {
             if self.quiet <= QUIET {
                 return Vec::new();
             }
-            self.again.extend(self.last.drain(..));
         }
-        self.last.clear();
-        self.listened.extend(self.under_way.drain(..));
+        let last = std::mem::take(&mut self.last);
+        if self.expected > 0 && self.is_first {
+            self.again.extend(last);
+        } else {
+            self.listened.extend(last);
+        }
         (self.expected, self.quiet) = (0, 0);
-        let is_first = !self.waiting.is_empty();
-        let parts = if is_first {
+        self.is_first = !self.waiting.is_empty();
+        let parts = if self.is_first {
             &mut self.waiting
         } else {
             &mut self.again
@@ -158,10 +160,7 @@ impl Portions {
         self.is_unanswered = !portion.is_empty();
         let filter = |(state, gateway): &Part| format!("{base}/{gateway}/board/+/{}", STATES[*state]);
         let filters = portion.iter().map(filter).collect();
-        self.under_way.clone_from(&portion);
-        if is_first {
-            self.last = portion;
-        }
+        self.last = portion;
         filters
     }
 }
@@ -291,8 +290,8 @@ mod tests {
                     asked.insert(filter);
                 }
             }
-            // The last portion is over.
-            for _ in 0..2 * QUIET {
+            // What came short has been asked for once more, and the last portion is over.
+            for _ in 0..20 * QUIET {
                 if connection != 1 {
                     portions.answered();
                     portions.next(&base, |_| Some(400), having);

@@ -353,35 +353,6 @@ async fn after_a_message_too_large_nothing_retained_is_asked_for() {
 }
 
 #[tokio::test]
-async fn after_a_short_connection_all_states_go_out_once_more() {
-    let scene = Scene::new();
-    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-    scene.handle.states.set(StateKey::info(&topics), "{}");
-    let told = || {
-        let published = scene.script.published.lock().unwrap();
-        published
-            .iter()
-            .filter(|(_, message)| message.topic == topics.info())
-            .count()
-    };
-    scene.script.connects(16, None);
-    scene.until("a state", || told() == 1).await;
-    scene.script.ack_all();
-    scene.settle().await;
-    scene.script.happens(LinkEvent::Closed(closed(false)));
-    scene.script.connects(16, None);
-    scene
-        .until("the state on the next connection", || told() == 1)
-        .await;
-    scene.script.ack_all();
-    scene.until("the state once more", || told() == 1).await;
-    let at = Instant::now();
-    scene.script.ack_all();
-    scene.settle().await;
-    assert_eq!(told(), 0, "{:?} later", at.elapsed());
-}
-
-#[tokio::test]
 async fn a_stop_drains_says_offline_and_leaves() {
     let scene = Scene::new();
     scene.script.connects(16, None);

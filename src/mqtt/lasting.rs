@@ -106,8 +106,6 @@ pub(super) struct Lasting {
     pub(super) suspicion: Suspicion,
     /// True where the last connection may have ended by a message of ours: the next one sends events before states.
     pub(super) events_first: bool,
-    /// True where the last connection was lost soon after it had begun.
-    pub(super) was_short: bool,
     /// True where the broker hangs up on our birth.
     pub(super) leaves_birth_out: bool,
     /// False after a message that was too large: it may lie retained on a command topic, and a

@@ -137,7 +137,6 @@ impl<D: Dial> Publisher<D> {
             alarms: std::collections::BTreeSet::new(),
             suspicion: Suspicion::default(),
             events_first: false,
-            was_short: false,
             leaves_birth_out: false,
             wants_retained: true,
         };

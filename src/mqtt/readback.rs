@@ -20,8 +20,6 @@ use crate::{
 
 /// How long to wait for a broker that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
-/// After so long a silence the publisher asks once more: a node of a cluster may have forgotten the first question.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
@@ -76,8 +74,6 @@ pub(super) struct ReadBack {
     is_deaf: bool,
     /// The broker has let us hear ourselves.
     was_heard: bool,
-    /// The publisher may ask once more on this connection.
-    may_ask_again: bool,
     known: BTreeMap<String, KnownNumbers>,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
@@ -102,17 +98,7 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        self.may_ask_again = self.broken_off < most && !self.is_deaf;
         self.broken_off < most
-    }
-
-    /// True, once on each connection, where the answers are late and the publisher is to ask again.
-    pub(super) fn asks_again(&mut self, now: Instant) -> bool {
-        let Stage::Hearing(until) = self.stage else {
-            return false;
-        };
-        let is_late = until.saturating_duration_since(now) <= SILENCE - ASK_AGAIN;
-        is_late && std::mem::take(&mut self.may_ask_again)
     }
 
     /// Sends no message to ourselves again, because the broker hangs up on it.

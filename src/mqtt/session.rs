@@ -1,6 +1,5 @@
 //! One connection's life: birth, the two lanes through one window, commands, good-bye.
 
-mod again;
 mod blame;
 mod forms;
 mod numbers;
@@ -83,8 +82,6 @@ pub(super) struct BrokerSession<'a, L> {
     is_noted: bool,
     /// Whose turn it is: true for states, false for events.
     states_first: bool,
-    /// When all states go out once more.
-    again_at: Option<Instant>,
 }
 
 impl<'a, L: BrokerLink> BrokerSession<'a, L> {
@@ -102,7 +99,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             reading: JoinSet::new(),
             is_noted: false,
             states_first: true,
-            again_at: None,
         }
     }
 
@@ -117,7 +113,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let was_lost = closed.is_some() && self.connected_at.is_some();
         let culprit = if was_lost { self.find_culprit() } else { None };
         self.core.events_first = culprit.is_some();
-        self.note_end(was_lost);
         let end = SessionEnd {
             // The daemon is stopping, so the end of this connection is no reason to make another.
             closed: closed.filter(|_| self.phase == Phase::Running),
@@ -136,7 +131,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             self.hand_over_acks();
             if self.may_send() {
-                self.tell_again();
                 self.load().await;
                 self.pump();
             }
@@ -191,7 +185,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         self.core.outbox.restart(newest, Instant::now());
         self.reading = JoinSet::new();
         self.core.states.restart();
-        self.plan_again();
         self.core.ceilings.restart();
         if self.core.settings.commands {
             let filters = self.core.topics.command_filters();
@@ -448,10 +441,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
         };
-        [due, phase, self.again_due()]
-            .into_iter()
-            .flatten()
-            .fold(tick, Instant::min)
+        [due, phase].into_iter().flatten().fold(tick, Instant::min)
     }
 
     /// Takes the steps of a stop, and gives a connection up that acknowledges nothing. `Some` ends the session.

@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Output, Stdio},
     time::{Duration, Instant},
@@ -358,10 +359,12 @@ impl Kills {
         std::thread::sleep(after);
         child.kill().unwrap();
         self.runs += 1;
-        if child.wait().unwrap().success() {
-            self.whole = after;
-        } else {
+        let status = child.wait().unwrap();
+        if status.signal().is_some() {
             self.made += 1;
+        } else {
+            assert!(status.success(), "{status}");
+            self.whole = after;
         }
     }
 }

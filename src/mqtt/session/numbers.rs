@@ -14,16 +14,12 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) fn read_back(&mut self) {
         self.core.claim.restart();
         let may_echo = self.core.readback.begin(Instant::now());
-        self.question(may_echo);
-    }
-
-    fn question(&mut self, may_echo: bool) {
         let echo = self.core.topics.echo();
         let mut filters = self.core.topics.claim_filters();
         if self.core.readback.wants_numbers() {
             filters.extend(self.core.topics.read_back_filters());
         }
-        // The queue of a fresh link has room for these subscriptions, and for a second time.
+        // The queue of a fresh link has room for these subscriptions.
         let asked = self.link.subscribe_to_others(&filters, true);
         if asked
             .and_then(|()| self.link.subscribe(std::slice::from_ref(&echo), false))
@@ -41,9 +37,6 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Takes the next step of the questions, where time or an answer allows it.
     pub(super) async fn advance(&mut self) {
         let now = Instant::now();
-        if self.core.readback.asks_again(now) {
-            self.question(true);
-        }
         let core = &mut *self.core;
         let has_heard = core.readback.has_heard(now);
         if has_heard {

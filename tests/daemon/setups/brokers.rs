@@ -20,17 +20,6 @@ pub enum Setup {
     Cluster,
 }
 
-impl Setup {
-    /// What configurations say of `keep_alive`. Nodes of a cluster stand still for some seconds when one comes back:
-    /// who takes them for dead begins anew and makes it longer, so that there the default stands, which is longer.
-    pub fn keep_alive(self) -> &'static str {
-        match self {
-            Self::TwoBrokers | Self::Bridges => "keep_alive = 5\n",
-            Self::Cluster => "",
-        }
-    }
-}
-
 /// A broker that many use.
 pub enum Broker {
     Mosquitto(Mosquitto),
@@ -181,9 +170,8 @@ impl Brokers {
             .map(|port| format!("\"mqtt://127.0.0.1:{port}\""))
             .collect();
         format!(
-            "[broker]\nurls = [{}]\n{}{}",
+            "[broker]\nurls = [{}]\nkeep_alive = 5\n{}",
             urls.join(", "),
-            self.setup.keep_alive(),
             self.login()
         )
     }

@@ -56,9 +56,9 @@ impl Hall {
             .map(|n| format!("\"row-{}/{}\"", n / size.boards, n + 1))
             .collect();
         fs::write(folder.path().join("password"), "any").unwrap();
-        let (login, keep_alive) = (brokers.login(), setup.keep_alive());
+        let login = brokers.login();
         let text = format!(
-            "[broker]\nurls = [{}]\n{keep_alive}{login}{archive}[broadcast]\nfolder = \"open\"\nboards = [{}]\n",
+            "[broker]\nurls = [{}]\nkeep_alive = 5\n{login}{archive}[broadcast]\nfolder = \"open\"\nboards = [{}]\n",
             brokers.urls(),
             boards.join(", ")
         );

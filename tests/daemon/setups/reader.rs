@@ -276,7 +276,7 @@ fn listen(
 ) -> (AsyncClient, JoinHandle<()>) {
     let mut options = MqttOptions::new(format!("reader-{broker}"), "127.0.0.1", port);
     options
-        .set_keep_alive(Duration::from_secs(15))
+        .set_keep_alive(Duration::from_secs(5))
         .set_clean_start(false)
         .set_session_expiry_interval(Some(3600))
         .set_max_packet_size(Some(1 << 24));
