@@ -82,7 +82,7 @@ impl Intake {
         self.is_loaded = false;
     }
 
-    /// Takes a gateway's status, `info`, a board's game or an event, by the levels of its topic below the base. `is_live`
+    /// Takes a gateway's status, `info`, `health`, a board's game or an event, by the levels of its topic below the base. `is_live`
     /// is false for what the broker had retained.
     pub(super) fn take(&mut self, broker: usize, levels: &[&str], payload: &[u8], is_live: bool, now: u64) {
         let Some(name) = levels.first() else { return };
@@ -94,6 +94,17 @@ impl Intake {
                 let last = fields(payload).and_then(|game| game["last_seq"].as_u64());
                 if let (Some(last), Some(board)) = (last, self.board(name, board)) {
                     board.gave_out(last);
+                }
+            }
+            // Where a broker lost an event and the game's state, nothing else tells of it until the next event.
+            [_, "health"] => {
+                let numbers = fields(payload).map(|mut health| health["last_seq"].take());
+                let numbers: Option<BTreeMap<String, u64>> =
+                    numbers.and_then(|numbers| serde_json::from_value(numbers).ok());
+                for (board, last) in numbers.unwrap_or_default() {
+                    if let Some(board) = self.board(name, &board) {
+                        board.gave_out(last);
+                    }
                 }
             }
             [_, "board", board, "event", _] => {

@@ -161,3 +161,12 @@ fn a_row_that_the_database_refuses_is_set_aside() {
     intake.set_aside("bad");
     assert_eq!((waiting(&intake), intake.holes.len()), (vec![2], 1));
 }
+
+#[test]
+fn a_number_that_health_alone_tells_is_asked_for() {
+    let mut intake = intake(&[(1, 2)]);
+    let health = br#"{"last_seq":{"1":3,"2":0}}"#;
+    intake.take(0, &["gw", "health"], health, true, 0);
+    let asked = question(&mut intake, 0);
+    assert_eq!((asked.key.1.as_str(), asked.after, asked.before), ("1", 2, 4));
+}

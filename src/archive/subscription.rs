@@ -23,9 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it looks whether something is missing.
 const TICK: Duration = Duration::from_millis(200);
 /// The topics that it hears, below the base.
-const FILTERS: [&str; 5] = [
+const FILTERS: [&str; 6] = [
     "+/status",
     "+/info",
+    "+/health",
     "+/reply/history",
     "+/board/+/game",
     "+/board/+/event/+",

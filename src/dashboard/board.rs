@@ -5,6 +5,7 @@ mod games;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 
 use super::{clock::Reading, earlier::Earlier, games::Players};
 use crate::{
@@ -23,6 +24,8 @@ const MAX_EVENTS: usize = 500;
 const NEWEST: usize = 300;
 /// How long before its newest event a board's day begins.
 const DAY: SignedDuration = SignedDuration::from_hours(18);
+/// The state of a game comes with its event. If it comes so much later, in milliseconds, it is lost.
+const LONG_LAG_MS: u64 = 1_000;
 /// How many games the players are kept of.
 const MAX_GAMES: usize = 64;
 
@@ -68,9 +71,22 @@ pub(crate) struct Board {
     earlier_weight: usize,
     /// The gateway's journal keeps no event up to this `seq`.
     floor: u64,
+    /// The number of the last event, as `health` of the gateway told it.
+    pub(super) given_out: u64,
+    /// Whether the state of the game lags behind the events.
+    lag: Lag,
     /// True where the gateway did not answer a question for missed events.
     pub(super) is_untold: bool,
     pub(super) revision: u64,
+}
+
+/// Whether the state of a board's game lags behind its events.
+#[derive(Clone, Debug, Default)]
+struct Lag {
+    since_ms: Option<u64>,
+    is_long: bool,
+    /// The number of the last event at the last answer of the gateway: the page does not ask twice.
+    asked: u64,
 }
 
 impl Board {
@@ -199,24 +215,54 @@ impl Board {
             .into_iter()
             .filter(|event| !self.knows(event.seq))
             .collect();
-        self.mark(if is_partial { oldest } else { after + 1 }, before - 1);
+        let from = if is_partial { oldest } else { after + 1 };
+        // A question for the game alone names no event.
+        if from < before {
+            self.mark(from, before - 1);
+        }
         for event in news {
             self.keep(event);
         }
+        let newest = self.told.last().map_or(0, |(_, to)| *to);
+        self.lag = Lag {
+            asked: newest,
+            ..Lag::default()
+        };
         self.forget();
+    }
+
+    /// Takes the game that came with an answer, unless the broker has told of a later one.
+    pub(super) fn take_game(&mut self, game: &Value) {
+        if game["last_seq"].as_u64() > Some(self.game.last_seq) {
+            self.take_state("game", game.to_string().as_bytes(), 0);
+        }
+    }
+
+    /// Looks whether the state of the game has lagged behind the events for long: it is lost, and the next may be late.
+    pub(super) fn look_for_lag(&mut self, now_ms: u64) {
+        let newest = self.told.last().map_or(0, |(_, to)| *to);
+        let is_told = self.game.last_seq > 0;
+        if !is_told || self.game.last_seq >= newest || self.lag.asked >= newest {
+            self.lag.since_ms = None;
+        } else {
+            let since = *self.lag.since_ms.get_or_insert(now_ms);
+            self.lag.is_long |= now_ms.saturating_sub(since) >= LONG_LAG_MS;
+        }
+        self.lag.is_long &= self.lag.since_ms.is_some();
     }
 
     /// Marks a stretch as told although no gateway tells it.
     pub(super) fn do_without(&mut self, after: u64, before: u64) {
-        self.is_untold = true;
+        self.is_untold |= after + 1 < before;
         self.take_history(after, before, Vec::new(), false);
     }
 
     /// The newest stretch that was not told: the `seq` before it and the `seq` after it.
     pub(super) fn wanted(&self) -> Option<(u64, u64)> {
         let newest = self.told.last().map_or(0, |(_, to)| *to);
-        if self.game.last_seq > newest {
-            return Some((newest.max(self.floor), self.game.last_seq + 1));
+        let last = self.game.last_seq.max(self.given_out);
+        if last > newest {
+            return Some((newest.max(self.floor), last + 1));
         }
         let (from, _) = *self.told.last()?;
         let below = match self.told.len() {
@@ -224,7 +270,9 @@ impl Board {
             count => self.told[count - 2].1,
         };
         let is_missing = from > below.max(self.floor) + 1 && self.wants_more();
-        is_missing.then_some((below.max(self.floor), from))
+        let missing = is_missing.then_some((below.max(self.floor), from));
+        // The answer has the game, too.
+        missing.or_else(|| self.lag.is_long.then_some((newest, newest + 1)))
     }
 
     /// True while older events are wanted: until there are enough, and the games of the day are whole.

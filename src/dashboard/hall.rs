@@ -1,6 +1,7 @@
 //! All gateways and boards, as their topics alone tell of them.
 
 mod gone;
+mod numbers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -119,6 +120,7 @@ pub(crate) struct Hall {
     pub(super) shares: Shares,
     /// Gateways that an arbiter took off the page.
     pub(super) gone: Gone,
+    numbers: numbers::Told,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -254,7 +256,7 @@ impl Hall {
             return false;
         }
         let changed = match levels[..] {
-            [gateway, state] => self.take_gateway(gateway, state, payload),
+            [gateway, state] => self.take_gateway(gateway, state, payload, now_ms),
             // An empty message clears a retained state: that does not make a board.
             [_, "board", ..] if payload.is_empty() => None,
             [gateway, "board", board, state] if STATES.contains(&state) => {
@@ -283,6 +285,7 @@ impl Hall {
         let more = answer["more"].as_bool().unwrap_or(false);
         self.with_board(&key.gateway, &key.board, |board| {
             board.take_history(after, before, events, more);
+            board.take_game(&answer["game"]);
             true
         })
         .unwrap_or_default()
@@ -338,7 +341,7 @@ impl Hall {
         self.boards.get(key)
     }
 
-    fn take_gateway(&mut self, name: &str, state: &str, payload: &[u8]) -> Option<bool> {
+    fn take_gateway(&mut self, name: &str, state: &str, payload: &[u8], now_ms: u64) -> Option<bool> {
         if !["status", "info", "health"].contains(&state) {
             return None;
         }
@@ -348,7 +351,7 @@ impl Hall {
         let revision = self.revision;
         let gateway = self.gateways.entry(name.to_owned()).or_default();
         let before = gateway.clone();
-        let mut pushed = None;
+        let (mut pushed, mut numbers) = (None, Value::Null);
         let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
         match state {
             "status" => gateway.online = payload == b"online",
@@ -368,6 +371,7 @@ impl Hall {
             _ => {
                 let health = json();
                 pushed = serde_json::from_value(health["lichess"].clone()).ok();
+                numbers = health["last_seq"].clone();
                 let notices = health["notices"].as_array().into_iter().flatten();
                 gateway.notices = notices.filter_map(ToldNotice::read).collect();
                 gateway.rival = health["broker"]["rival"].as_str().map(str::to_owned);
@@ -393,6 +397,7 @@ impl Hall {
         }
         if state == "health" {
             self.push_changed(name, pushed);
+            self.take_numbers(name, &numbers, now_ms);
         }
         self.make_room();
         Some(self.revision != revision)

@@ -27,12 +27,16 @@ use crate::{
 const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
 /// How long the page waits for the answer to a command.
 const PATIENCE: Duration = Duration::from_secs(6);
+/// A gateway with a good line answers a question within this time.
+const SOON: Duration = Duration::from_secs(1);
 /// How many questions for missed events may be under way to one gateway, and to all of them.
 const QUESTIONS: (usize, usize) = (4, 16);
-/// How long until the page asks again a gateway that did not answer for a board.
+/// How long the page waits for the answer to a question. Commands of people wait longer.
+const ANSWERED: Duration = Duration::from_secs(2);
+/// How long at the most until the page asks again a gateway that did not answer for a board.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
 /// After this many questions without an answer the page shows a board without the missed events.
-const MAX_UNANSWERED: u32 = 3;
+const MAX_UNANSWERED: u32 = 5;
 /// How often the listener looks whether events are missing.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -105,6 +109,15 @@ enum Waiting {
     History { key: BoardKey, after: u64, before: u64 },
 }
 
+impl Waiting {
+    fn patience(&self) -> Duration {
+        match self {
+            Self::Command(_) => PATIENCE,
+            Self::History { .. } => ANSWERED,
+        }
+    }
+}
+
 /// Keeps a connection to a broker.
 pub(crate) struct Listener<D> {
     dial: D,
@@ -115,6 +128,7 @@ pub(crate) struct Listener<D> {
     shared: Shared,
     asks: mpsc::Receiver<Ask>,
     waiting: HashMap<String, (Instant, Waiting)>,
+    /// Boards of which the page does not ask until then.
     asked: HashMap<BoardKey, Instant>,
     /// How many questions a board's gateway has left without an answer.
     unanswered: HashMap<BoardKey, u32>,
@@ -241,7 +255,10 @@ impl<D: Dial> Listener<D> {
                     }
                     if connected {
                         self.ask_for_what_was_missed(&mut link);
-                        self.shared.change(|hall, now| newcomers.extend(hall.moved_to(&self.broker, now)));
+                        self.shared.change(|hall, now| {
+                            newcomers.extend(hall.moved_to(&self.broker, now));
+                            hall.settle_numbers(now);
+                        });
                         if self.listen_on(&mut link, std::mem::take(&mut newcomers)).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
@@ -257,6 +274,10 @@ impl<D: Dial> Listener<D> {
         if !newcomers.is_empty() {
             return link.listen(&self.portions.begin_with(&self.base, newcomers));
         }
+        // What is known to be lacking goes before what has most likely not changed.
+        if self.portions.repeats() && self.is_asking() {
+            return Ok(());
+        }
         let filters = {
             let hall = self.shared.hall();
             let having = |gateway: &str, state: &str| {
@@ -271,6 +292,12 @@ impl<D: Dial> Listener<D> {
         } else {
             link.listen(&filters)
         }
+    }
+
+    /// True while a gateway may soon answer a question.
+    fn is_asking(&self) -> bool {
+        let mut asked = self.waiting.values();
+        asked.any(|(since, waiting)| matches!(waiting, Waiting::History { .. }) && since.elapsed() < SOON)
     }
 
     /// Takes a message. Returns its gateway where that came over from another broker.
@@ -293,6 +320,12 @@ impl<D: Dial> Listener<D> {
                 // What a bridge shows twice is heard where the gateway is.
                 Claim::Foreign | Claim::Copy => {}
                 claim => {
+                    // A gateway tells of its health while it is online. The broker may have lost the word on that.
+                    if let ([gateway, "health"], false) =
+                        (&levels[..], arrived.retain || arrived.payload.is_empty())
+                    {
+                        hall.take(&format!("{gateway}/status"), b"online", now);
+                    }
                     is_newcomer = hall.comes_back(topic, &arrived.payload) || claim == Claim::Moved;
                     hall.take(topic, &arrived.payload, now);
                 }
@@ -312,12 +345,12 @@ impl<D: Dial> Listener<D> {
             Waiting::History { key, after, before } => {
                 self.asked.remove(&key);
                 if reply["ok"] == true {
+                    self.unanswered.remove(&key);
                     self.shared.change(|hall, _| {
                         hall.take_history(&key, after, before, &reply["state"]);
                     });
                 } else {
                     // The gateway is an older one, or its journal is in trouble: the page asks again later.
-                    self.asked.insert(key.clone(), Instant::now());
                     self.do_without(&key, after, before);
                 }
             }
@@ -370,7 +403,7 @@ impl<D: Dial> Listener<D> {
         let late: Vec<String> = self
             .waiting
             .iter()
-            .filter(|(_, (since, _))| since.elapsed() > PATIENCE)
+            .filter(|(_, (since, waiting))| since.elapsed() > waiting.patience())
             .map(|(name, _)| name.clone())
             .collect();
         for name in late {
@@ -380,13 +413,16 @@ impl<D: Dial> Listener<D> {
                 None => {}
             }
         }
-        self.asked.retain(|_, since| since.elapsed() < ASK_AGAIN);
+        let now = Instant::now();
+        self.asked.retain(|_, until| *until > now);
     }
 
     /// Shows a board without its missed events after some questions. A gateway that takes no commands never answers.
     fn do_without(&mut self, key: &BoardKey, after: u64, before: u64) {
         let count = self.unanswered.entry(key.clone()).or_default();
         *count += 1;
+        let pause = ASK_AGAIN.min(Duration::from_secs(1 << *count));
+        self.asked.insert(key.clone(), Instant::now() + pause);
         if *count >= MAX_UNANSWERED {
             *count = 0;
             self.shared.change(|hall, _| hall.do_without(key, after, before));
@@ -424,7 +460,7 @@ impl<D: Dial> Listener<D> {
                 .collect()
         };
         for (key, after, before) in wanted {
-            self.asked.insert(key.clone(), Instant::now());
+            self.asked.insert(key.clone(), Instant::now() + ASK_AGAIN);
             let topic = format!("{}/{}/cmd/history", self.base, key.gateway);
             let fields = json!({ "board": key.board, "after": after, "before": before });
             let fields = fields.as_object().cloned().unwrap_or_default();

@@ -106,6 +106,12 @@ impl Portions {
         }
     }
 
+    /// True where the next portion was listened to before, over an earlier connection.
+    pub(super) fn repeats(&self) -> bool {
+        let next = self.waiting.first().or_else(|| self.again.first());
+        next.is_some_and(|part| self.listened.contains(part))
+    }
+
     /// True where the broker has not answered a subscription for long.
     pub(super) fn is_forgotten(&self) -> bool {
         self.is_unanswered && self.quiet >= FORGOTTEN

@@ -33,7 +33,7 @@ use super::{
     disk::Disk,
     error::GatewayError,
     hardware::HardwareViews,
-    health::{GatewayInfo, Health},
+    health::{GatewayInfo, Health, Schedule},
     heartbeat::Heartbeat,
     lines::LineTasks,
     mates::Turn,
@@ -60,8 +60,6 @@ const COMMANDS: (usize, usize) = (64, 8);
 const MAX_READERS: usize = 8;
 /// How often the journal does its housekeeping and the loop shows that it works.
 const TICK: Duration = Duration::from_secs(1);
-/// After so many messages on its health the daemon sends all states again: somebody may have removed them from the broker.
-const STATES_AGAIN: u32 = 6;
 /// A board's task that failed is started again after one second, then two, up to this power of two: about a minute.
 const MAX_RESTART_DOUBLINGS: u32 = 6;
 
@@ -121,9 +119,8 @@ struct Daemon {
     announcer: Announcer,
     /// Notices from the start of the daemon.
     notices: Vec<Notice>,
-    next_health: Instant,
-    /// How many of them went out.
-    healths: u32,
+    /// When `health` is due.
+    schedule: Schedule,
     /// The machine of another gateway of our name, as `health` last told.
     rival: Option<String>,
     /// Boards of one serial number, as the log has told.
@@ -215,8 +212,7 @@ impl Daemon {
             announcer: Announcer::new(plans.len()),
             plans,
             notices,
-            next_health: Instant::now(),
-            healths: 0,
+            schedule: Schedule::new(Instant::now()),
             rival: None,
             doubled: Vec::new(),
             metrics: metrics(&config).await,
@@ -316,7 +312,7 @@ impl Daemon {
         let stats = self.disk.tick(&self.shared.journal).await;
         let slow = self.disk.trouble();
         if slow != before {
-            self.next_health = Instant::now();
+            self.schedule.hurry(Instant::now());
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
@@ -333,9 +329,11 @@ impl Daemon {
         let figures = self.publisher_handle().figures();
         if figures.rival != self.rival {
             self.rival.clone_from(&figures.rival);
-            self.next_health = Instant::now();
+            self.schedule.hurry(Instant::now());
         }
-        if Instant::now() < self.next_health && self.metrics.is_none() {
+        let now = Instant::now();
+        self.schedule.connected(figures.connects, now);
+        if !self.schedule.is_due(now) && self.metrics.is_none() {
             return;
         }
         let troubles: Vec<Notice> = troubles.into_iter().chain(slow).collect();
@@ -350,6 +348,7 @@ impl Daemon {
             notices,
             self.caster.pushed(),
         )
+        .with_numbers(self.last_numbers())
         .with(self.shared.hardware.all())
         .with_lines(self.lines.figures());
         if let Some(metrics) = &self.metrics {
@@ -359,14 +358,12 @@ impl Daemon {
                 stuck,
                 troubles: not_ready,
             });
-            if Instant::now() < self.next_health {
+            if !self.schedule.is_due(now) {
                 return;
             }
         }
         let interval = self.config.limits.health_interval;
-        self.next_health = Instant::now() + interval;
-        self.healths += 1;
-        if self.healths.is_multiple_of(STATES_AGAIN) {
+        if self.schedule.goes_out(interval, now) {
             self.publisher_handle().states.republish();
         }
         let expiry = u32::try_from(interval.as_secs().saturating_mul(3)).unwrap_or(u32::MAX);
@@ -388,13 +385,21 @@ impl Daemon {
         boards.collect()
     }
 
+    fn last_numbers(&self) -> BTreeMap<String, u64> {
+        let numbers = self.plans.keys().map(|id| {
+            let last = self.shared.standings.of(id).last_seq;
+            (id.to_string(), last)
+        });
+        numbers.collect()
+    }
+
     /// Logs once for each pair of boards that tell one serial number. It is no part of a game, so no event tells of it.
     /// `health` has it while it lasts.
     fn say_doubled(&mut self, doubled: &[Notice]) {
         let fresh = doubled.iter().filter(|notice| !self.doubled.contains(notice));
         for notice in fresh {
             tracing::warn!(code = notice.code, "{}", notice.message);
-            self.next_health = Instant::now();
+            self.schedule.hurry(Instant::now());
         }
         self.doubled = doubled.to_vec();
     }

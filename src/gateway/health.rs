@@ -1,9 +1,10 @@
 //! The messages of the gateway on itself: `info` once, `health` again and again.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::time::Instant;
 
 use crate::{
     broadcast::Pushed,
@@ -82,6 +83,9 @@ pub struct Health {
     pub(super) broker: BrokerFigures,
     /// What is kept on this machine.
     pub(super) journal: JournalStats,
+    /// The number of the last event by board. Who lacks one asks for it by `history`: it may be lost on its way, as
+    /// where a broker dies that has acknowledged it.
+    last_seq: BTreeMap<String, u64>,
     /// What an operator should see to now, and what was found at the start.
     notices: Vec<Notice>,
     /// The push of the games to lichess; absent where nothing is pushed.
@@ -113,11 +117,18 @@ impl Health {
             oldest_unacknowledged_s: journal.oldest_age.map(|age| age.as_secs_f64()),
             broker,
             journal,
+            last_seq: BTreeMap::new(),
             notices,
             lichess,
             hardware: BTreeMap::new(),
             lines: Vec::new(),
         }
+    }
+
+    /// Adds the numbers of the boards' last events.
+    pub(super) fn with_numbers(mut self, last_seq: BTreeMap<String, u64>) -> Self {
+        self.last_seq = last_seq;
+        self
     }
 
     /// Adds what the boards tell of their hardware.
@@ -129,5 +140,87 @@ impl Health {
     /// Adds the lines that boards share.
     pub(super) fn with_lines(self, lines: Vec<LineHealth>) -> Self {
         Self { lines, ..self }
+    }
+}
+
+/// How often `health` comes after a connection was made, and for how long: whoever lost events in the trouble before it
+/// learns of them soon.
+const SETTLING: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(12));
+/// After so many other messages the daemon sends all states again: somebody may have removed them from the broker.
+const STATES_AGAIN: u32 = 6;
+
+/// When `health` is due.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    next: Instant,
+    /// Connections to the broker since the start.
+    connects: u64,
+    settled: Instant,
+    sent: u32,
+}
+
+impl Schedule {
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            next: now,
+            connects: 0,
+            settled: now,
+            sent: 0,
+        }
+    }
+
+    /// Makes it due now.
+    pub(super) fn hurry(&mut self, now: Instant) {
+        self.next = now;
+    }
+
+    /// Notes how many connections there were.
+    pub(super) fn connected(&mut self, connects: u64, now: Instant) {
+        if connects != self.connects {
+            self.connects = connects;
+            self.settled = now + SETTLING.1;
+            self.hurry(now);
+        }
+    }
+
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        now >= self.next
+    }
+
+    /// Notes that it goes out. True where all states are to be sent again.
+    pub(super) fn goes_out(&mut self, interval: Duration, now: Instant) -> bool {
+        if now < self.settled {
+            self.next = now + SETTLING.0.min(interval);
+            return false;
+        }
+        self.next = now + interval;
+        self.sent += 1;
+        self.sent.is_multiple_of(STATES_AGAIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_comes_often_after_a_connection_and_then_at_its_interval() {
+        let (begin, interval) = (Instant::now(), Duration::from_secs(30));
+        let mut schedule = Schedule::new(begin);
+        let (mut due, mut again) = (Vec::new(), Vec::new());
+        for second in 0..300 {
+            let now = begin + Duration::from_secs(second);
+            schedule.connected(1 + u64::from(second >= 100), now);
+            if schedule.is_due(now) {
+                due.push(second);
+                if schedule.goes_out(interval, now) {
+                    again.push(second);
+                }
+            }
+        }
+        let first = [0, 2, 4, 6, 8, 10, 12, 42, 72];
+        let second = [100, 102, 104, 106, 108, 110, 112, 142, 172, 202, 232, 262, 292];
+        assert_eq!(due, [&first[..], &second[..]].concat());
+        assert_eq!(again, [172], "the sixth that is not because of a connection");
     }
 }

@@ -58,11 +58,12 @@ pub(super) fn game(path: &Path, board: &str, needed: &Needed) -> Result<Vec<Even
     })
 }
 
-/// The newest of the wanted events that fit into an answer, oldest first, and whether there are older ones.
+/// The newest of the wanted events that fit into an answer, oldest first, whether there are older ones, and `game`: the
+/// board's state of that name, which may be lost as events may.
 ///
 /// # Errors
 /// When the journal cannot be read.
-pub(super) fn read(path: &Path, asked: &History) -> Result<Value, String> {
+pub(super) fn read(path: &Path, asked: &History, game: Option<&[u8]>) -> Result<Value, String> {
     let filter = Filter {
         board: Some(asked.board.clone()),
         since_seq: Some(asked.after.saturating_add(1)),
@@ -91,5 +92,9 @@ pub(super) fn read(path: &Path, asked: &History) -> Result<Value, String> {
         .drain(looked_at - count..)
         .map(|(_, event)| event)
         .collect();
-    Ok(json!({ "board": asked.board, "events": events, "more": more }))
+    let mut answer = json!({ "board": asked.board, "events": events, "more": more });
+    if let Some(game) = game.and_then(|game| serde_json::from_slice::<Value>(game).ok()) {
+        answer["game"] = game;
+    }
+    Ok(answer)
 }

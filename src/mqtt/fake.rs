@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     lasting::PublisherSettings,
-    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
+    link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
     publisher::{Publisher, PublisherHandle},
     reply::ReplyTo,
     states::StateKey,
@@ -115,7 +115,7 @@ impl BrokerLink for FakeLink {
     }
 
     fn disconnect(&mut self) {
-        self.0.happens(LinkEvent::Closed(closed(false)));
+        self.0.happens(LinkEvent::Closed(closed(Cause::Unknown)));
     }
 }
 
@@ -128,10 +128,10 @@ impl Dial for Script {
     }
 }
 
-fn closed(oversize: bool) -> Closed {
+fn closed(cause: Cause) -> Closed {
     Closed {
         reason: "scripted".to_owned(),
-        oversize,
+        cause,
     }
 }
 
@@ -281,7 +281,7 @@ async fn what_was_under_way_is_sent_again_on_the_next_connection() {
     let (first, _) = scene.script.events()[0];
     scene.script.happens(LinkEvent::Acked(first));
     scene.until_sent(&[1, 2]).await;
-    scene.script.happens(LinkEvent::Closed(closed(false)));
+    scene.script.happens(LinkEvent::Closed(closed(Cause::Unknown)));
     scene.script.published.lock().unwrap().clear();
     scene.script.connects(16, None);
     scene.until_sent(&[2]).await;
@@ -289,6 +289,37 @@ async fn what_was_under_way_is_sent_again_on_the_next_connection() {
         scene.script.dials.lock().unwrap()[..2],
         ["mqtt://one:1883", "mqtt://one:1883"]
     );
+}
+
+#[tokio::test]
+async fn a_broker_that_takes_us_and_hangs_up_at_once_is_not_called_in_a_hot_loop() {
+    let begin = Instant::now();
+    let scene = Scene::new();
+    // The first address does not answer, so that the second has its turn without a pause.
+    scene.script.happens(LinkEvent::Closed(closed(Cause::Unknown)));
+    for _ in 0..3 {
+        scene.script.connects(16, None);
+        scene.script.happens(LinkEvent::Closed(closed(Cause::Unknown)));
+    }
+    let dials = || scene.script.dials.lock().unwrap().clone();
+    scene.until("the fifth attempt", || dials().len() >= 5).await;
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_millis(500), "five attempts in {took:?}");
+    let expected = ["one", "two", "two", "two", "two"].map(|host| format!("mqtt://{host}:1883"));
+    assert_eq!(dials()[..5], expected);
+}
+
+#[tokio::test]
+async fn no_message_is_put_aside_for_ends_that_the_broker_takes_on_itself() {
+    let scene = Scene::new();
+    scene.feed("7", 1..=1, "").await;
+    for _ in 0..5 {
+        scene.script.published.lock().unwrap().clear();
+        scene.script.connects(16, None);
+        scene.until_sent(&[1]).await;
+        scene.script.happens(LinkEvent::Closed(closed(Cause::Broker)));
+    }
+    assert_eq!(scene.handle.figures().refused, 0);
 }
 
 #[tokio::test]
@@ -345,7 +376,7 @@ async fn after_a_message_too_large_nothing_retained_is_asked_for() {
     let subscribed = || scene.script.subscribed.lock().unwrap().clone();
     scene.script.connects(16, None);
     scene.until("a connection", || !subscribed().is_empty()).await;
-    scene.script.happens(LinkEvent::Closed(closed(true)));
+    scene.script.happens(LinkEvent::Closed(closed(Cause::Oversize)));
     scene.script.connects(16, None);
     scene.until("two connections", || subscribed().len() >= 2).await;
     scene.settle().await;

@@ -102,8 +102,30 @@ pub enum LinkEvent {
 pub struct Closed {
     /// Why it ended, for a person.
     pub reason: String,
-    /// True where a message larger than the gateway takes came in.
-    pub oversize: bool,
+    /// What ended it.
+    pub cause: Cause,
+}
+
+impl Closed {
+    /// An end of which nothing is known but the reason.
+    #[must_use]
+    pub fn because(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            cause: Cause::Unknown,
+        }
+    }
+}
+
+/// What ended a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nobody knows. It may be a message of ours.
+    Unknown,
+    /// A message came in that is larger than the gateway takes.
+    Oversize,
+    /// The broker said that it ended the connection of its own accord.
+    Broker,
 }
 
 /// The link cannot take a message now.

@@ -13,7 +13,7 @@ use super::{
     claim::{self, NameClaim},
     command::Request,
     lasting::{Beat, BrokerFigures, Lasting, PublisherSettings, StateLog},
-    link::{Closed, Dial},
+    link::{Cause, Closed, Dial},
     outbox::EventLane,
     readback::ReadBack,
     reply::CommandReply,
@@ -164,12 +164,14 @@ impl<D: Dial> Publisher<D> {
         let mut rng = fastrand::Rng::new();
         let start = Instant::now();
         let now = || Millis(u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let mut turn = 0;
+        // Which address is next, and how many failed since the last connection.
+        let (mut turn, mut failed) = (0, 0);
         let mut log = StateLog::default();
         while !stop.is_cancelled() {
             if let Some(redial) = self.next.take().or_else(|| self.redials.try_recv().ok()) {
                 self.redial(redial).await;
-                (turn, backoff) = (0, Backoff::new(first, longest, stable));
+                (turn, failed) = (0, 0);
+                backoff = Backoff::new(first, longest, stable);
             }
             let urls = &self.core.settings.urls;
             let count = urls.len().max(1);
@@ -187,14 +189,16 @@ impl<D: Dial> Publisher<D> {
                 let at = Millis(u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX));
                 backoff.up(at);
                 by_ours.up(at);
+                failed = 0;
             } else {
                 turn += 1;
+                failed += 1;
             }
-            let Some(Closed { reason, oversize }) = end.closed else {
+            let Some(Closed { reason, cause }) = end.closed else {
                 // The publisher left the connection for another broker, or for good.
                 continue;
             };
-            if oversize {
+            if cause == Cause::Oversize {
                 self.core.wants_retained = false;
             }
             log.lost(&address, &reason);
@@ -203,8 +207,9 @@ impl<D: Dial> Publisher<D> {
                 figures.broker = None;
                 figures.last_error = Some(reason);
             });
-            // The first round through several addresses is made without a pause.
-            if turn == 0 || turn >= count {
+            // The first round through several addresses is made without a pause. After a connection there is one: a
+            // broker may take us and end each connection at once.
+            if failed == 0 || failed >= count {
                 if end.culprit == Some(Culprit::Found) {
                     by_ours = quick();
                 }

@@ -27,7 +27,7 @@ use rumqttc::{
 };
 
 use super::{
-    link::{Arrived, BrokerLink, Busy, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
+    link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
     older::OlderQuestion,
     unfit,
 };
@@ -161,10 +161,10 @@ impl BrokerLink for RumqttLink {
     async fn next(&mut self) -> LinkEvent {
         loop {
             let Some(pending) = &mut self.poll else {
-                return LinkEvent::Closed(self.closed.clone().unwrap_or_else(|| Closed {
-                    reason: "the connection is over".to_owned(),
-                    oversize: false,
-                }));
+                let closed = self.closed.clone();
+                return LinkEvent::Closed(
+                    closed.unwrap_or_else(|| Closed::because("the connection is over")),
+                );
             };
             let (events, polled, is_older) = pending.await;
             self.poll = None;
@@ -180,15 +180,12 @@ impl BrokerLink for RumqttLink {
                     }
                 }
                 Err(_) if is_older => {
-                    self.closed = Some(Closed {
-                        reason: unfit::older(),
-                        oversize: false,
-                    });
+                    self.closed = Some(Closed::because(unfit::older()));
                 }
                 Err(error) => {
                     self.closed = Some(Closed {
                         reason: unfit::explain(&error, self.connected),
-                        oversize: is_oversize(&error),
+                        cause: cause(&error),
                     });
                 }
             }
@@ -259,10 +256,7 @@ impl RumqttLink {
                 self.connected = true;
                 self.question = None;
                 if let Some(reason) = unfit::lacks(&connack) {
-                    let closed = Closed {
-                        reason,
-                        oversize: false,
-                    };
+                    let closed = Closed::because(reason);
                     self.closed = Some(closed.clone());
                     return Some(LinkEvent::Closed(closed));
                 }
@@ -325,12 +319,16 @@ fn arrived(publish: Publish) -> Arrived {
     }
 }
 
-fn is_oversize(error: &ConnectionError) -> bool {
-    matches!(
-        error,
-        ConnectionError::MqttState(
-            StateError::Deserialization(PacketError::PayloadSizeLimitExceeded { .. })
-                | StateError::IncomingPacketTooLarge { .. }
-        )
-    )
+fn cause(error: &ConnectionError) -> Cause {
+    let ConnectionError::MqttState(error) = error else {
+        return Cause::Unknown;
+    };
+    match error {
+        StateError::Deserialization(PacketError::PayloadSizeLimitExceeded { .. })
+        | StateError::IncomingPacketTooLarge { .. } => Cause::Oversize,
+        StateError::ServerDisconnect { reason_code, .. } if unfit::is_of_its_own_accord(*reason_code) => {
+            Cause::Broker
+        }
+        _ => Cause::Unknown,
+    }
 }

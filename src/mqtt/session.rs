@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     command,
     lasting::{Lasting, StateLog},
-    link::{Arrived, BrokerLink, Closed, LinkEvent, Publication, Qos, Ticket},
+    link::{Arrived, BrokerLink, Cause, Closed, LinkEvent, Publication, Qos, Ticket},
     reply::CommandReply,
     window::{InFlight, Sent},
 };
@@ -53,10 +53,7 @@ pub(super) struct SessionEnd {
 impl SessionEnd {
     pub(super) fn failed(reason: String) -> Self {
         Self {
-            closed: Some(Closed {
-                reason,
-                oversize: false,
-            }),
+            closed: Some(Closed::because(reason)),
             connected_at: None,
             culprit: None,
         }
@@ -110,8 +107,14 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         log: &mut StateLog,
     ) -> SessionEnd {
         let closed = self.work(address, stop, log).await;
-        let was_lost = closed.is_some() && self.connected_at.is_some();
-        let culprit = if was_lost { self.find_culprit() } else { None };
+        let may_be_ours = closed
+            .as_ref()
+            .is_some_and(|closed| closed.cause != Cause::Broker);
+        let culprit = if may_be_ours && self.connected_at.is_some() {
+            self.find_culprit()
+        } else {
+            None
+        };
         self.core.events_first = culprit.is_some();
         let end = SessionEnd {
             // The daemon is stopping, so the end of this connection is no reason to make another.
@@ -456,10 +459,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                     .is_some_and(|since| now - since > self.core.patience);
                 is_stuck.then(|| {
                     self.core.be_patient();
-                    Some(Closed {
-                        reason: "the broker acknowledges nothing".to_owned(),
-                        oversize: false,
-                    })
+                    Some(Closed::because("the broker acknowledges nothing"))
                 })
             }
             _ if self.connected_at.is_none() => Some(None),

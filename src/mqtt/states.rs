@@ -15,6 +15,9 @@ use super::{
 };
 use crate::config::Id;
 
+/// How long a topic rests on which the broker hung up, at first and at the most.
+const HOLD: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(300));
+
 /// A topic of the table, and how the value is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateKey {
@@ -89,14 +92,21 @@ struct Table {
     /// Unsent topics, the one that waits longest first.
     queue: BTreeMap<u64, String>,
     places: u64,
-    /// Topics on which the broker hung up, and the time until which each rests. After the rest such a topic is tried
-    /// alone.
-    held: BTreeMap<String, Instant>,
+    /// Topics on which the broker hung up, each with its rest. After the rest such a topic is tried alone.
+    held: BTreeMap<String, Rest>,
+}
+
+/// The rest of a topic.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    length: Duration,
+    until: Instant,
 }
 
 impl Table {
     fn due(&self, slot: &Slot) -> Option<Instant> {
-        slot.not_before.max(self.held.get(&slot.key.topic).copied())
+        slot.not_before
+            .max(self.held.get(&slot.key.topic).map(|rest| rest.until))
     }
 
     fn waits(&self, topic: &str) -> Option<&Slot> {
@@ -147,6 +157,13 @@ impl States {
         table.enqueue(&topic);
         drop(table);
         self.changed.notify_one();
+    }
+
+    /// The present value of a board's state; none where it has none.
+    pub(crate) fn value(&self, topics: &Topics, board: &Id, state: BoardState) -> Option<Bytes> {
+        let table = self.lock();
+        let slot = table.slots.get(&topics.board_state(board, state))?;
+        (!slot.payload.is_empty()).then(|| slot.payload.clone())
     }
 
     /// Clears the retained states of a board that the configuration no longer has.
@@ -223,9 +240,15 @@ impl States {
         }
     }
 
-    /// Lets the topic rest until then, over several connections.
-    pub(super) fn hold(&self, topic: &str, until: Instant) {
-        self.lock().held.insert(topic.to_owned(), until);
+    /// Lets the topic rest, over several connections. Each rest is longer than the one before, until the broker takes
+    /// the topic: a broker in trouble hangs up on messages that it takes later.
+    pub(super) fn hold(&self, topic: &str, now: Instant) {
+        let (first, longest) = HOLD;
+        let mut table = self.lock();
+        let before = table.held.get(topic);
+        let length = before.map_or(first, |rest| longest.min(rest.length * 2));
+        let until = now + length;
+        table.held.insert(topic.to_owned(), Rest { length, until });
     }
 
     /// True of a topic on which the broker hung up.
@@ -241,7 +264,7 @@ impl States {
             slot.is_some_and(|slot| slot.in_flight || slot.place.is_some())
         };
         let mut held = table.held.iter();
-        held.any(|(topic, until)| *until <= now && is_tried(topic))
+        held.any(|(topic, rest)| rest.until <= now && is_tried(topic))
     }
 
     /// When a value that is held back by its interval becomes due.
@@ -258,7 +281,12 @@ impl States {
     pub(super) fn is_drained(&self) -> bool {
         let table = self.lock();
         let now = Instant::now();
-        let is_held = |slot: &Slot| table.held.get(&slot.key.topic).is_some_and(|until| *until > now);
+        let is_held = |slot: &Slot| {
+            table
+                .held
+                .get(&slot.key.topic)
+                .is_some_and(|rest| rest.until > now)
+        };
         let is_sent = |slot: &Slot| slot.place.is_none() && !slot.in_flight;
         table.slots.values().all(|slot| is_sent(slot) || is_held(slot))
     }
@@ -346,8 +374,8 @@ mod tests {
         let topic = |now, tracked_first| states.next(now, tracked_first).unwrap().topic;
         assert_eq!(topic(now, false), key(BoardState::Clock).topic);
         assert_eq!(topic(now, true), key(BoardState::Status).topic);
-        let (game, later) = (key(BoardState::Game).topic, now + CLOCK_INTERVAL);
-        states.hold(&game, later);
+        let (game, later) = (key(BoardState::Game).topic, now + HOLD.0);
+        states.hold(&game, now);
         assert!(states.is_hung(&game) && !states.is_trying(now));
         assert_ne!(topic(now, false), game);
         assert!(states.is_trying(later));
@@ -356,5 +384,20 @@ mod tests {
         assert!(states.is_trying(later), "it is under way");
         states.answered(&game);
         assert!(!states.is_trying(later) && !states.is_hung(&game));
+    }
+
+    #[test]
+    fn each_rest_of_a_topic_is_longer_until_the_broker_takes_it() {
+        let (states, now) = (States::default(), Instant::now());
+        states.set(key(BoardState::Game), "1");
+        let game = key(BoardState::Game).topic;
+        let rest = |seconds| {
+            states.hold(&game, now);
+            let until = now + Duration::from_secs(seconds);
+            !states.is_trying(until - Duration::from_millis(1)) && states.is_trying(until)
+        };
+        assert!([10, 20, 40, 80, 160, 300, 300].into_iter().all(rest));
+        states.answered(&game);
+        assert!(rest(10));
     }
 }

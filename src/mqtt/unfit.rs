@@ -2,10 +2,11 @@
 
 use rumqttc::v5::{
     ConnectionError, StateError,
-    mqttbytes::v5::{ConnAck, ConnectReturnCode},
+    mqttbytes::v5::{ConnAck, ConnectReturnCode, DisconnectReasonCode},
 };
 
 use crate::descriptors;
+use crate::throttle::shortened;
 use crate::tls;
 
 /// What the gateway needs, and which brokers have it.
@@ -43,6 +44,10 @@ pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
                 "the answer is not that of an MQTT 5 broker: it is something else, such as a web server, or speaks MQTT 3.1.1 only; {NEEDS}"
             )
         }
+        ConnectionError::MqttState(StateError::ServerDisconnect {
+            reason_code,
+            reason_string,
+        }) => ended(*reason_code, reason_string.as_deref()),
         ConnectionError::Io(error) => descriptors::remedy(error).unwrap_or_else(|| error.to_string()),
         other => other.to_string(),
     }
@@ -55,6 +60,47 @@ pub(super) fn may_be_older(error: &ConnectionError) -> bool {
         ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Deserialization(_))
             | ConnectionError::NotConnAck(_)
     )
+}
+
+/// True where the broker ends a connection whatever was sent on it (MQTT 5, 3.14.2.1).
+pub(super) fn is_of_its_own_accord(code: DisconnectReasonCode) -> bool {
+    use DisconnectReasonCode::{
+        AdministrativeAction, KeepAliveTimeout, MaximumConnectTime, ServerBusy, ServerMoved,
+        ServerShuttingDown, SessionTakenOver, UseAnotherServer,
+    };
+    matches!(
+        code,
+        AdministrativeAction
+            | KeepAliveTimeout
+            | MaximumConnectTime
+            | ServerBusy
+            | ServerMoved
+            | ServerShuttingDown
+            | SessionTakenOver
+            | UseAnotherServer
+    )
+}
+
+/// The words on a broker that ended the connection and said why.
+fn ended(code: DisconnectReasonCode, words: Option<&str>) -> String {
+    use DisconnectReasonCode as Code;
+    let why = match code {
+        Code::ServerShuttingDown => "it shuts down or starts anew",
+        Code::SessionTakenOver => {
+            "another client connected with our client id: give each gateway its own `client_id` under [broker], or none"
+        }
+        Code::ServerBusy | Code::QuotaExceeded | Code::MessageRateTooHigh | Code::ConnectionRateExceeded => {
+            "it has too much to do: see its own log and limits"
+        }
+        Code::KeepAliveTimeout => {
+            "it heard nothing of us for too long: see to the network, or raise `keep_alive`"
+        }
+        Code::NotAuthorized | Code::AdministrativeAction => "see to our rights on the broker",
+        Code::UseAnotherServer | Code::ServerMoved => "it has moved: correct `urls` under [broker]",
+        _ => "see the broker's own log",
+    };
+    let words = words.map_or(String::new(), |words| format!(", \"{}\"", shortened(words, 200)));
+    format!("the broker ended the connection: {code:?}{words} ({why})")
 }
 
 /// The words on a broker of MQTT 3.1.1.
@@ -98,4 +144,35 @@ pub(super) fn lacks(connack: &ConnAck) -> Option<String> {
         return Some(refused(ConnectReturnCode::QoSNotSupported));
     }
     (properties.retain_available == Some(0)).then(|| refused(ConnectReturnCode::RetainNotSupported))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_that_says_why_it_ends_the_connection_is_told_with_what_to_do() {
+        use DisconnectReasonCode as Code;
+        let cases = [
+            (Code::SessionTakenOver, None, "`client_id`", true),
+            (Code::ServerShuttingDown, None, "shuts down", true),
+            (
+                Code::ImplementationSpecificError,
+                Some("a table is gone"),
+                "\"a table is gone\"",
+                false,
+            ),
+            (Code::NotAuthorized, None, "rights", false),
+        ];
+        for (reason_code, reason_string, words, is_its_own) in cases {
+            let reason_string = reason_string.map(str::to_owned);
+            let error = ConnectionError::MqttState(StateError::ServerDisconnect {
+                reason_code,
+                reason_string,
+            });
+            let said = explain(&error, true);
+            assert!(said.contains(words), "{said}");
+            assert_eq!(is_of_its_own_accord(reason_code), is_its_own, "{said}");
+        }
+    }
 }

@@ -72,6 +72,7 @@ mod four_ways;
 mod line_daemon;
 mod link_serial;
 mod livechess_interface;
+mod lost_words;
 mod mqtt_commands;
 mod mqtt_discovery;
 mod mqtt_faults;

@@ -15,6 +15,7 @@ mod verdict;
 
 use std::time::{Duration, Instant};
 
+pub use self::states::shown;
 use self::{brokers::Setup, hall::Hall};
 use crate::{broker::PATIENCE, seed::rng};
 

@@ -59,6 +59,58 @@ pub(super) fn open(hall: &Hall) -> Vec<String> {
         .collect()
 }
 
+/// A broker may lose an event and the state of its game. What was told just now may be on its way.
+#[test]
+fn a_number_that_health_tells_is_asked_for_after_a_moment() {
+    let mut hall = online();
+    say(&mut hall, &notice(1));
+    let mut health = |last: u64, now: u64| {
+        let health = json!({"last_seq":{"7":last,"8":9}});
+        hall.take("gw/health", health.to_string().as_bytes(), now);
+        hall.settle_numbers(now);
+        let at_once = wanted(&hall);
+        hall.settle_numbers(now + 1_500);
+        (at_once, wanted(&hall))
+    };
+    assert_eq!(health(1, 0), (None, None));
+    assert_eq!(health(2, 2_000), (None, Some((1, 3))));
+    assert_eq!(health(1, 4_000).1, None, "the gateway has begun anew");
+    assert_eq!(hall.view(0).boards.len(), 1, "a number makes no board");
+}
+
+/// A broker may lose the state of a game and not its event. The next half-move may be long in coming.
+#[test]
+fn a_game_that_lags_behind_its_events_is_asked_for_once() {
+    let mut hall = online();
+    game(&mut hall, 1, &[]);
+    say(&mut hall, &notice(1));
+    say(&mut hall, &notice(2));
+    hall.settle_numbers(0);
+    assert_eq!(wanted(&hall), None, "it may be on its way");
+    hall.settle_numbers(1_000);
+    assert_eq!(wanted(&hall), Some((2, 3)));
+    let answer = json!({"events":[],"more":false,"game":{"game":1,"start_fen":null,"chess960":false,"moves":["e2e4"],
+        "san":["e4"],"fen":null,"to_move":null,"result":null,"open_irregularities":[],"last_seq":2}});
+    hall.take_history(&key(), 2, 3, &answer);
+    hall.settle_numbers(2_000);
+    assert_eq!(wanted(&hall), None);
+    assert_eq!(hall.board(&key()).unwrap().game.moves.len(), 1);
+    // An older gateway answers without the game.
+    say(&mut hall, &notice(3));
+    hall.settle_numbers(3_000);
+    hall.settle_numbers(4_000);
+    assert_eq!(wanted(&hall), Some((3, 4)));
+    hall.take_history(&key(), 3, 4, &json!({"events":[],"more":false}));
+    hall.settle_numbers(6_000);
+    assert_eq!(wanted(&hall), None);
+    say(&mut hall, &notice(4));
+    let told = hall.board(&key()).unwrap().event("gw/7/4");
+    assert!(
+        told.is_some(),
+        "a question for the game alone marks no number as told"
+    );
+}
+
 #[test]
 fn states_make_a_board() {
     let mut hall = online();

@@ -8,7 +8,7 @@ use crate::{
         commands::{BoardCommand, pong},
         history,
     },
-    mqtt::{History, Refusal, ReplyTo, Request, Target},
+    mqtt::{BoardState, History, Refusal, ReplyTo, Request, Target},
     throttle::Throttle,
 };
 
@@ -99,8 +99,10 @@ impl Daemon {
         }
         let publisher = self.publisher_handle().clone();
         let path = self.config.journal.path.clone();
+        let board = self.plans.keys().find(|id| id.as_str() == asked.board);
+        let game = board.and_then(|id| publisher.states.value(&self.shared.topics, id, BoardState::Game));
         self.readers.spawn_blocking(move || {
-            publisher.reply(match history::read(&path, &asked) {
+            publisher.reply(match history::read(&path, &asked, game.as_deref()) {
                 Ok(state) => answer.done(state),
                 Err(reason) => answer.refused("journal_unreadable", &reason),
             });

@@ -6,8 +6,6 @@ use std::time::{Duration, Instant};
 use super::BrokerSession;
 use crate::mqtt::{link::BrokerLink, window::Sent};
 
-/// How long a state rests if the broker hangs up on it.
-const LONG_HOLD: Duration = Duration::from_secs(300);
 /// A broker that refuses a message and hangs up on it does so within this time.
 const AT_ONCE: Duration = Duration::from_secs(1);
 /// A connection that ends within this time may have ended by a state that nobody acknowledges. A longer connection
@@ -85,7 +83,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
                 topic.clone()
             }
             Sent::State { topic } => {
-                self.core.states.hold(topic, now + LONG_HOLD);
+                self.core.states.hold(topic, now);
                 topic.clone()
             }
             Sent::Ceiling { board, .. } => {

@@ -100,12 +100,23 @@ impl Hall {
         let is_same = board["plies"].as_u64() == Some(due.moves.len() as u64)
             && board["last_uci"].as_str() == due.moves.last().map(String::as_str);
         let is_right = board["online"] == true && board["gateway_online"] == true && (goes_on || is_same);
-        (!is_right).then(|| format!("the page has {board} and not {:?}", due.moves))
+        let (gateway, id) = &due.key;
+        let told = self.reader.states(&format!("dgt2mqtt/{gateway}/board/{id}/game"));
+        let told = told
+            .iter()
+            .map(|game| serde_json::from_slice::<Value>(game).map(|game| game["last_seq"].clone()));
+        (!is_right).then(|| {
+            let told: Vec<_> = told.collect();
+            format!(
+                "the page has {board} and not {:?}, event {}; the brokers tell {told:?}",
+                due.moves, due.seq
+            )
+        })
     }
 }
 
 /// The boards as a page gets them that is opened now.
-fn shown(port: u16) -> BTreeMap<Key, Value> {
+pub fn shown(port: u16) -> BTreeMap<Key, Value> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(
