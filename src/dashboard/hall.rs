@@ -120,7 +120,7 @@ pub(crate) struct Hall {
     pub(super) shares: Shares,
     /// Gateways that an arbiter took off the page.
     pub(super) gone: Gone,
-    numbers: numbers::Told,
+    numbers: numbers::ToldNumbers,
     /// Grows with every change.
     pub(super) revision: u64,
 }

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(6);
 /// A gateway with a good line answers a question within this time.
 const SOON: Duration = Duration::from_secs(1);
 /// How many questions for missed events may be under way to one gateway, and to all of them.
-const QUESTIONS: (usize, usize) = (4, 16);
+const QUESTIONS: (usize, usize) = (4, 48);
 /// How long the page waits for the answer to a question. Commands of people wait longer.
 const ANSWERED: Duration = Duration::from_secs(2);
 /// How long at the most until the page asks again a gateway that did not answer for a board.

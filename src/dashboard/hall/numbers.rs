@@ -10,8 +10,8 @@ use super::Hall;
 /// An event whose number is told may be on its way for so long, in milliseconds.
 const ON_ITS_WAY_MS: u64 = 1_500;
 
-/// Numbers that were told a moment ago: since when, and by board.
-pub(super) type Told = BTreeMap<String, (u64, BTreeMap<String, u64>)>;
+/// Numbers that were told a moment ago: since when, and by board, of each gateway.
+pub(super) type ToldNumbers = BTreeMap<String, (u64, BTreeMap<String, u64>)>;
 
 impl Hall {
     /// Takes `last_seq` of a gateway's `health`. Of several messages within a moment the first counts.
