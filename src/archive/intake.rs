@@ -101,9 +101,10 @@ impl Intake {
                 let numbers = fields(payload).map(|mut health| health["last_seq"].take());
                 let numbers: Option<BTreeMap<String, u64>> =
                     numbers.and_then(|numbers| serde_json::from_value(numbers).ok());
+                // A board of which nothing else was heard is none.
                 for (board, last) in numbers.unwrap_or_default() {
-                    if let Some(board) = self.board(name, &board) {
-                        board.gave_out(last);
+                    if let Some(board) = self.boards.get_mut(&((*name).to_owned(), board)) {
+                        board.gave_out(last.min(i64::MAX as u64));
                     }
                 }
             }

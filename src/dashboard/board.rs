@@ -120,7 +120,13 @@ impl Board {
             },
             "info" => parsed(payload).is_some_and(|info| replace(&mut self.info, info)),
             "position" => parsed(payload).is_some_and(|position| replace(&mut self.position, position)),
-            "game" => parsed(payload).is_some_and(|game| replace(&mut self.game, game)),
+            "game" => parsed(payload).is_some_and(|game: GameView| {
+                // A node of a cluster may retain an older one: the page asks for the newer once more.
+                if game.last_seq < self.game.last_seq {
+                    self.lag = Lag::default();
+                }
+                replace(&mut self.game, game)
+            }),
             "clock" => parsed::<ClockView>(payload).is_some_and(|view| self.take_clock(view.clock, now_ms)),
             "pgn" => {
                 self.pgn = String::from_utf8_lossy(payload).into_owned();
@@ -166,7 +172,12 @@ impl Board {
     /// Takes an event as it happens. True when it is new.
     pub(super) fn take_event(&mut self, event: Event) -> bool {
         let seq = event.seq;
-        if self.knows(seq) {
+        // An answer of the gateway may have lacked the event that it was about to write down.
+        let is_newest = self
+            .events
+            .last_key_value()
+            .is_none_or(|(newest, _)| *newest < seq);
+        if self.knows(seq) && !(is_newest && seq > self.floor) {
             return false;
         }
         self.mark(seq, seq);
@@ -225,7 +236,7 @@ impl Board {
         }
         let newest = self.told.last().map_or(0, |(_, to)| *to);
         self.lag = Lag {
-            asked: newest,
+            asked: self.lag.asked.max(before - 1).min(newest),
             ..Lag::default()
         };
         self.forget();
@@ -257,12 +268,21 @@ impl Board {
         self.take_history(after, before, Vec::new(), false);
     }
 
-    /// The newest stretch that was not told: the `seq` before it and the `seq` after it.
+    /// What the gateway is to be asked for: the newest stretch of events that was not told, by the `seq` before it and the
+    /// `seq` after it; else the game alone, with no event between the two.
     pub(super) fn wanted(&self) -> Option<(u64, u64)> {
+        let newest = self.told.last().map_or(0, |(_, to)| *to);
+        // The answer has the game, too.
+        self.missing()
+            .or_else(|| self.lag.is_long.then_some((newest, newest + 1)))
+    }
+
+    /// The newest stretch of events that was not told.
+    pub(super) fn missing(&self) -> Option<(u64, u64)> {
         let newest = self.told.last().map_or(0, |(_, to)| *to);
         let last = self.game.last_seq.max(self.given_out);
         if last > newest {
-            return Some((newest.max(self.floor), last + 1));
+            return Some((newest.max(self.floor), last.saturating_add(1)));
         }
         let (from, _) = *self.told.last()?;
         let below = match self.told.len() {
@@ -270,9 +290,7 @@ impl Board {
             count => self.told[count - 2].1,
         };
         let is_missing = from > below.max(self.floor) + 1 && self.wants_more();
-        let missing = is_missing.then_some((below.max(self.floor), from));
-        // The answer has the game, too.
-        missing.or_else(|| self.lag.is_long.then_some((newest, newest + 1)))
+        is_missing.then_some((below.max(self.floor), from))
     }
 
     /// True while older events are wanted: until there are enough, and the games of the day are whole.
@@ -363,7 +381,7 @@ impl Board {
     fn forget(&mut self) {
         while self.events.len() > MAX_EVENTS && self.take_earlier() {}
         while self.events.len() > MAX_EVENTS {
-            if self.events.len() <= 2 * MAX_EVENTS && self.wanted().is_some() {
+            if self.events.len() <= 2 * MAX_EVENTS && self.missing().is_some() {
                 return;
             }
             if let Some((seq, event)) = self.events.pop_first() {

@@ -120,7 +120,7 @@ pub(crate) struct Hall {
     pub(super) shares: Shares,
     /// Gateways that an arbiter took off the page.
     pub(super) gone: Gone,
-    numbers: numbers::ToldNumbers,
+    numbers: numbers::GatewayNumbers,
     /// Grows with every change.
     pub(super) revision: u64,
 }
@@ -351,7 +351,7 @@ impl Hall {
         let revision = self.revision;
         let gateway = self.gateways.entry(name.to_owned()).or_default();
         let before = gateway.clone();
-        let (mut pushed, mut numbers) = (None, Value::Null);
+        let (mut pushed, mut told) = (None, Value::Null);
         let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
         match state {
             "status" => gateway.online = payload == b"online",
@@ -371,10 +371,10 @@ impl Hall {
             _ => {
                 let health = json();
                 pushed = serde_json::from_value(health["lichess"].clone()).ok();
-                numbers = health["last_seq"].clone();
                 let notices = health["notices"].as_array().into_iter().flatten();
                 gateway.notices = notices.filter_map(ToldNotice::read).collect();
                 gateway.rival = health["broker"]["rival"].as_str().map(str::to_owned);
+                told = health;
             }
         }
         let weight = OF_JSON * payload.len();
@@ -397,7 +397,7 @@ impl Hall {
         }
         if state == "health" {
             self.push_changed(name, pushed);
-            self.take_numbers(name, &numbers, now_ms);
+            self.take_health(name, &told, now_ms);
         }
         self.make_room();
         Some(self.revision != revision)

@@ -29,9 +29,11 @@ const BACKOFF_MS: (u64, u64, u64) = (250, 5_000, 5_000);
 const PATIENCE: Duration = Duration::from_secs(6);
 /// A gateway with a good line answers a question within this time.
 const SOON: Duration = Duration::from_secs(1);
+/// For at most so many looks of a connection the page asks first and listens on afterwards.
+const MOST_HELD_BACK: u32 = 20;
 /// How many questions for missed events may be under way to one gateway, and to all of them.
 const QUESTIONS: (usize, usize) = (4, 48);
-/// How long the page waits for the answer to a question. Commands of people wait longer.
+/// How long the page waits for the answer to its first question for a board.
 const ANSWERED: Duration = Duration::from_secs(2);
 /// How long at the most until the page asks again a gateway that did not answer for a board.
 const ASK_AGAIN: Duration = Duration::from_secs(20);
@@ -109,15 +111,6 @@ enum Waiting {
     History { key: BoardKey, after: u64, before: u64 },
 }
 
-impl Waiting {
-    fn patience(&self) -> Duration {
-        match self {
-            Self::Command(_) => PATIENCE,
-            Self::History { .. } => ANSWERED,
-        }
-    }
-}
-
 /// Keeps a connection to a broker.
 pub(crate) struct Listener<D> {
     dial: D,
@@ -134,6 +127,8 @@ pub(crate) struct Listener<D> {
     unanswered: HashMap<BoardKey, u32>,
     /// What of this broker is still to be listened to.
     portions: Portions,
+    /// For how many looks of this connection it was not listened on.
+    held_back: u32,
     count: u64,
     /// Makes our references differ from those of other pages.
     name: String,
@@ -161,6 +156,7 @@ impl<D: Dial> Listener<D> {
             asked: HashMap::new(),
             unanswered: HashMap::new(),
             portions: Portions::default(),
+            held_back: 0,
             count: 0,
             name: format!("page-{:08x}", fastrand::u32(..)),
         }
@@ -228,6 +224,7 @@ impl<D: Dial> Listener<D> {
                     LinkEvent::Connected { .. } => {
                         tracing::info!("listening to {address}");
                         connected = true;
+                        self.held_back = 0;
                         if link.listen(&self.portions.begin(&self.base)).is_err() {
                             return (true, "the connection takes nothing".to_owned());
                         }
@@ -257,7 +254,7 @@ impl<D: Dial> Listener<D> {
                         self.ask_for_what_was_missed(&mut link);
                         self.shared.change(|hall, now| {
                             newcomers.extend(hall.moved_to(&self.broker, now));
-                            hall.settle_numbers(now);
+                            hall.settle_numbers(&self.broker, |gateway| self.portions.has_asked_for(gateway, "game"), now);
                         });
                         if self.listen_on(&mut link, std::mem::take(&mut newcomers)).is_err() {
                             return (true, "the connection takes nothing".to_owned());
@@ -275,7 +272,8 @@ impl<D: Dial> Listener<D> {
             return link.listen(&self.portions.begin_with(&self.base, newcomers));
         }
         // What is known to be lacking goes before what has most likely not changed.
-        if self.portions.repeats() && self.is_asking() {
+        if self.portions.repeats() && self.is_asking() && self.held_back < MOST_HELD_BACK {
+            self.held_back += 1;
             return Ok(());
         }
         let filters = {
@@ -321,8 +319,8 @@ impl<D: Dial> Listener<D> {
                 Claim::Foreign | Claim::Copy => {}
                 claim => {
                     // A gateway tells of its health while it is online. The broker may have lost the word on that.
-                    if let ([gateway, "health"], false) =
-                        (&levels[..], arrived.retain || arrived.payload.is_empty())
+                    if let ([gateway, "health"], false) = (&levels[..], arrived.retain)
+                        && hall.is_alive(gateway, &arrived.payload)
                     {
                         hall.take(&format!("{gateway}/status"), b"online", now);
                     }
@@ -399,11 +397,22 @@ impl<D: Dial> Listener<D> {
         }
     }
 
+    /// How long the page waits for an answer: the longer, the more questions were in vain.
+    fn patience(&self, waiting: &Waiting) -> Duration {
+        match waiting {
+            Waiting::Command(_) => PATIENCE,
+            Waiting::History { key, .. } => {
+                let in_vain = self.unanswered.get(key).copied().unwrap_or_default();
+                PATIENCE.min(ANSWERED * 2_u32.pow(in_vain))
+            }
+        }
+    }
+
     fn give_up(&mut self) {
         let late: Vec<String> = self
             .waiting
             .iter()
-            .filter(|(_, (since, waiting))| since.elapsed() > waiting.patience())
+            .filter(|(_, (since, waiting))| since.elapsed() > self.patience(waiting))
             .map(|(name, _)| name.clone())
             .collect();
         for name in late {

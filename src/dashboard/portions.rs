@@ -106,6 +106,12 @@ impl Portions {
         }
     }
 
+    /// True where the state of the gateway's boards was asked for on this connection.
+    pub(super) fn has_asked_for(&self, gateway: &str, state: &str) -> bool {
+        let place = STATES.iter().position(|name| *name == state);
+        place.is_some_and(|place| !self.waiting.contains(&(place, gateway.to_owned())))
+    }
+
     /// True where the next portion was listened to before, over an earlier connection.
     pub(super) fn repeats(&self) -> bool {
         let next = self.waiting.first().or_else(|| self.again.first());

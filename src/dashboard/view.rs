@@ -288,7 +288,7 @@ impl Hall {
             problems: board.position.problems.clone(),
             open: board.open_cases(key),
             asks: board.asks(),
-            past: match board.wanted() {
+            past: match board.missing() {
                 Some(_) if gateway_online => PastView::Asked,
                 Some(_) => PastView::Away,
                 None if board.is_untold => PastView::Untold,

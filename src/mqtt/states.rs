@@ -251,6 +251,18 @@ impl States {
         table.held.insert(topic.to_owned(), Rest { length, until });
     }
 
+    /// Ends the rests of states that nobody acknowledges and that were sent a while ago: the broker did not hang up on
+    /// them.
+    pub(super) fn release(&self, now: Instant) {
+        let mut table = self.lock();
+        let Table { slots, held, .. } = &mut *table;
+        held.retain(|topic, rest| {
+            let slot = slots.get(topic);
+            let is_told = slot.is_some_and(|slot| slot.key.qos == Qos::AtMostOnce && slot.place.is_none());
+            !(is_told && rest.until + HOLD.0 / 2 <= now)
+        });
+    }
+
     /// True of a topic on which the broker hung up.
     pub(super) fn is_hung(&self, topic: &str) -> bool {
         self.lock().held.contains_key(topic)

@@ -82,8 +82,13 @@ fn the_page_learns_from_health_what_the_broker_lost() {
     // The gateway comes back, and its birth, its second event and the game after it get lost.
     tell("status", true, "offline".to_owned());
     until_shown(server.port, false, 1);
-    let health = json!({ "last_seq": { "1": 2 }, "notices": [] });
-    tell("health", true, health.to_string());
+    let health = |uptime: f64| json!({ "uptime_s": uptime, "last_seq": { "1": 2 } }).to_string();
+    tell("health", true, health(10.0));
+    // A bridge says the last one again when it comes back: that is no sign of life.
+    tell("health", true, health(10.0));
+    thread::sleep(std::time::Duration::from_millis(500));
+    until_shown(server.port, false, 1);
+    tell("health", true, health(12.0));
     until_shown(server.port, true, 2);
 }
 

@@ -61,6 +61,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         if self.core.suspicion.is_open() {
             self.core.suspicion.close();
         }
+        self.core.states.release(now);
         if self.core.leaves_birth_out && age > BIRTH_REST && self.may_send() && !self.is_born {
             self.is_born = true;
             self.say("online");
