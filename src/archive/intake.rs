@@ -82,8 +82,8 @@ impl Intake {
         self.is_loaded = false;
     }
 
-    /// Takes a gateway's status, `info`, `health`, a board's game or an event, by the levels of its topic below the base. `is_live`
-    /// is false for what the broker had retained.
+    /// Takes a gateway's status, `info`, `health`, a board's game or an event, by the levels of its topic below the base.
+    /// `is_live` is false for what the broker had retained.
     pub(super) fn take(&mut self, broker: usize, levels: &[&str], payload: &[u8], is_live: bool, now: u64) {
         let Some(name) = levels.first() else { return };
         let claim = self.claim(broker, levels, payload, is_live, now);

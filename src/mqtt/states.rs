@@ -412,4 +412,25 @@ mod tests {
         states.answered(&game);
         assert!(rest(10));
     }
+
+    /// Of such a state no acknowledgement tells that the broker takes it.
+    #[test]
+    fn the_rest_of_a_state_that_nobody_acknowledges_ends_once_it_went_out_and_the_connection_lasts() {
+        let (states, now) = (States::default(), Instant::now());
+        for state in [BoardState::Clock, BoardState::Game] {
+            states.set(key(state), "1");
+            states.hold(&key(state).topic, now);
+        }
+        let (clock, game) = (key(BoardState::Clock).topic, key(BoardState::Game).topic);
+        let long_after = now + 2 * HOLD.0;
+        states.release(long_after);
+        assert!(states.is_hung(&clock), "it did not go out");
+        for topic in [&clock, &game] {
+            states.sent(topic, now + HOLD.0);
+        }
+        states.release(now + HOLD.0);
+        assert!(states.is_hung(&clock), "the broker may be about to hang up on it");
+        states.release(long_after);
+        assert!(!states.is_hung(&clock) && states.is_hung(&game));
+    }
 }
