@@ -14,6 +14,9 @@ const UNTOLD: usize = 16;
 /// After so many looks at which nothing came no more of a portion comes: not every board has every state, or something
 /// was dropped.
 const QUIET: u32 = 10;
+/// The same, once a portion came short on this connection: a node of a cluster may know little of what is retained, so
+/// that each portion comes short.
+const QUIET_AGAIN: u32 = 2;
 /// After so many looks a broker has forgotten that it was asked. A node of a cluster may stand still for ten seconds.
 const FORGOTTEN: u32 = 20 * QUIET;
 
@@ -49,6 +52,9 @@ pub(super) struct Portions {
     /// How many messages of the last portion have not come.
     expected: usize,
     quiet: u32,
+    /// Whether a portion came short on this connection, and whether more of one came later than that was taken for sure.
+    came_short: bool,
+    came_late: bool,
     /// What the page has listened to once, so that it knows which boards have it.
     listened: BTreeSet<Part>,
     /// True until the broker has answered.
@@ -103,13 +109,23 @@ impl Portions {
         if retained && levels.next() == Some("board") {
             self.expected = self.expected.saturating_sub(1);
             self.quiet = 0;
+            let state = levels.nth(1).and_then(place);
+            self.came_late |= state.is_some_and(|state| !self.last.contains(&(state, gateway.to_owned())));
+        }
+    }
+
+    /// After so many looks without a message the rest of a portion does not come.
+    fn patience(&self) -> u32 {
+        if self.came_short && !self.came_late {
+            QUIET_AGAIN
+        } else {
+            QUIET
         }
     }
 
     /// True where the state of the gateway's boards was asked for on this connection.
     pub(super) fn has_asked_for(&self, gateway: &str, state: &str) -> bool {
-        let place = STATES.iter().position(|name| *name == state);
-        place.is_some_and(|place| !self.waiting.contains(&(place, gateway.to_owned())))
+        place(state).is_some_and(|place| !self.waiting.contains(&(place, gateway.to_owned())))
     }
 
     /// True where the next portion was listened to before, over an earlier connection.
@@ -137,9 +153,10 @@ impl Portions {
         }
         if self.expected > 0 {
             self.quiet += 1;
-            if self.quiet <= QUIET {
+            if self.quiet <= self.patience() {
                 return Vec::new();
             }
+            self.came_short = true;
         }
         let last = std::mem::take(&mut self.last);
         if self.expected > 0 && self.is_first {
@@ -175,6 +192,10 @@ impl Portions {
         self.last = portion;
         filters
     }
+}
+
+fn place(state: &str) -> Option<usize> {
+    STATES.iter().position(|name| *name == state)
 }
 
 fn parts(gateway: &str) -> impl Iterator<Item = Part> {
@@ -311,7 +332,7 @@ mod tests {
             }
             looks.push(n);
         }
-        assert!(looks[0] > 4 * QUIET, "{looks:?}");
+        assert!(looks[0] > QUIET + 4 * QUIET_AGAIN, "{looks:?}");
         assert!(looks[2] < QUIET && looks[3] < QUIET, "{looks:?}");
     }
 
@@ -332,6 +353,56 @@ mod tests {
         assert_eq!(portions.next(&base, |_| Some(400), having).len(), 1);
         portions.answered();
         assert!(portions.next(&base, |_| Some(400), having).is_empty());
+    }
+
+    /// Looks until all of 4000 boards was asked for, where only this many boards of each portion tell a state, and the
+    /// rest, but for one board, comes this many looks later.
+    fn looks(told: usize, late: Option<u32>) -> u32 {
+        let base: BaseTopic = "base".parse().unwrap();
+        let mut portions = Portions::default();
+        portions.begin(&base);
+        (1..=10).for_each(|n| portions.heard(&format!("gw{n}/info"), true));
+        portions.answered();
+        let mut to_come: Vec<(u32, String)> = Vec::new();
+        let mut asked = 0;
+        for look in 0.. {
+            assert!(look < 100 * QUIET, "{asked}");
+            to_come.retain(|(at, topic)| {
+                if *at == look {
+                    (told..399).for_each(|_| portions.heard(topic, true));
+                }
+                *at > look
+            });
+            for filter in portions.next(&base, |_| Some(400), |_, _| 400) {
+                asked += 1;
+                portions.answered();
+                let topic = filter.replace("base/", "").replace('+', "1");
+                (0..told).for_each(|_| portions.heard(&topic, true));
+                to_come.extend(late.map(|late| (look + late, topic)));
+            }
+            if asked == 10 * STATES.len() {
+                return look;
+            }
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn a_broker_that_tells_little_is_soon_through() {
+        let count = 10 * STATES.len() as u32;
+        assert!(looks(400, None) < 2 * count);
+        let few = looks(100, None);
+        assert!(few < 4 * count + 2 * QUIET, "{few}");
+        let none = looks(0, None);
+        assert!(none < 4 * count + 2 * QUIET, "{none}");
+    }
+
+    /// Over a slow line messages come in bursts. Who takes the first pause for the end would ask for all at once.
+    #[test]
+    fn a_slow_broker_is_waited_for() {
+        let count = 10 * STATES.len() as u32;
+        let slow = looks(100, Some(QUIET_AGAIN + 3));
+        assert!(slow > QUIET * (count - 3), "{slow}");
     }
 
     #[test]
