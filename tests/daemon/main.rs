@@ -26,6 +26,8 @@ mod reader;
 mod relay;
 #[path = "../help/relay_rules/mod.rs"]
 mod relay_rules;
+#[path = "../help/rmqttd.rs"]
+mod rmqttd;
 #[path = "../help/seated.rs"]
 mod seated;
 #[path = "../help/seed.rs"]

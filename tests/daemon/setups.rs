@@ -16,7 +16,10 @@ mod verdict;
 use std::time::{Duration, Instant};
 
 pub use self::states::shown;
-use self::{brokers::Setup, hall::Hall};
+use self::{
+    brokers::{Engine, Setup},
+    hall::Hall,
+};
 use crate::{broker::PATIENCE, seed::rng};
 
 /// How long the states may be wrong after the last fault.
@@ -81,7 +84,12 @@ async fn with_a_broker_beside_each_gateway_nothing_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_cluster_nothing_is_lost() {
-    play(Setup::Cluster).await;
+    play(Setup::Cluster(Engine::Ejabberd)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_cluster_of_another_engine_nothing_is_lost() {
+    play(Setup::Cluster(Engine::Rmqttd)).await;
 }
 
 async fn play(setup: Setup) {

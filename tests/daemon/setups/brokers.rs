@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::cut::Cut;
-use crate::{broker::Mosquitto, disk::SmallDisk, ejabberd::Ejabberd};
+use crate::{broker::Mosquitto, disk::SmallDisk, ejabberd::Ejabberd, rmqttd::Rmqttd};
 
 /// How gateways and readers hang together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,13 +17,21 @@ pub enum Setup {
     /// A broker beside each gateway, with a bridge to a central one, which readers read.
     Bridges,
     /// Three nodes of a cluster. Each gateway has all three in `urls`, and readers read all.
-    Cluster,
+    Cluster(Engine),
+}
+
+/// Of what a cluster is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    Ejabberd,
+    Rmqttd,
 }
 
 /// A broker that many use.
 pub enum Broker {
     Mosquitto(Mosquitto),
     Ejabberd(Ejabberd),
+    Rmqttd(Rmqttd),
 }
 
 impl Broker {
@@ -31,6 +39,7 @@ impl Broker {
         match self {
             Self::Mosquitto(broker) => broker.port,
             Self::Ejabberd(node) => node.port,
+            Self::Rmqttd(node) => node.port,
         }
     }
 
@@ -38,6 +47,7 @@ impl Broker {
         match self {
             Self::Mosquitto(broker) => broker.process(),
             Self::Ejabberd(node) => node.process(),
+            Self::Rmqttd(node) => node.process(),
         }
     }
 
@@ -45,6 +55,7 @@ impl Broker {
         match self {
             Self::Mosquitto(broker) => broker.stop(),
             Self::Ejabberd(node) => node.stop(),
+            Self::Rmqttd(node) => node.stop(),
         }
     }
 
@@ -55,6 +66,7 @@ impl Broker {
             Self::Mosquitto(broker) => broker.stop(),
             // It is gone, and asking it to stop would take long.
             Self::Ejabberd(node) => while node.lives() {},
+            Self::Rmqttd(node) => while node.lives() {},
         }
     }
 
@@ -62,6 +74,7 @@ impl Broker {
         match self {
             Self::Mosquitto(broker) => broker.resume(),
             Self::Ejabberd(node) => node.resume(),
+            Self::Rmqttd(node) => node.resume(),
         }
     }
 
@@ -70,6 +83,7 @@ impl Broker {
         match self {
             Self::Mosquitto(_) => true,
             Self::Ejabberd(node) => node.lives(),
+            Self::Rmqttd(node) => node.lives(),
         }
     }
 
@@ -111,7 +125,7 @@ impl Brokers {
         let count = match setup {
             Setup::TwoBrokers => 2,
             Setup::Bridges => 1,
-            Setup::Cluster => 3,
+            Setup::Cluster(_) => 3,
         };
         let folders: Vec<PathBuf> = (0..count).map(|n| folder.join(format!("broker-{n}"))).collect();
         for folder in &folders {
@@ -119,9 +133,13 @@ impl Brokers {
         }
         let disk = SmallDisk::sized(&folders[0], "96m");
         let central: Vec<Broker> = match setup {
-            Setup::Cluster => Ejabberd::cluster(&folders)?
+            Setup::Cluster(Engine::Ejabberd) => Ejabberd::cluster(&folders)?
                 .into_iter()
                 .map(Broker::Ejabberd)
+                .collect(),
+            Setup::Cluster(Engine::Rmqttd) => Rmqttd::cluster(&folders)?
+                .into_iter()
+                .map(Broker::Rmqttd)
                 .collect(),
             Setup::TwoBrokers | Setup::Bridges => folders
                 .iter()
@@ -163,7 +181,9 @@ impl Brokers {
     pub fn table(&self, gateway: usize) -> String {
         let ports: Vec<u16> = match self.setup {
             Setup::Bridges => vec![self.own[gateway].port],
-            Setup::TwoBrokers | Setup::Cluster => self.lines[gateway].iter().map(|line| line.port).collect(),
+            Setup::TwoBrokers | Setup::Cluster(_) => {
+                self.lines[gateway].iter().map(|line| line.port).collect()
+            }
         };
         let urls: Vec<String> = ports
             .iter()
@@ -179,15 +199,17 @@ impl Brokers {
     /// What readers and gateways log in with.
     pub fn login(&self) -> &'static str {
         match self.setup {
-            Setup::Cluster => "username = \"reader@localhost\"\npassword_file = \"password\"\n",
-            Setup::TwoBrokers | Setup::Bridges => "",
+            Setup::Cluster(Engine::Ejabberd) => {
+                "username = \"reader@localhost\"\npassword_file = \"password\"\n"
+            }
+            Setup::Cluster(Engine::Rmqttd) | Setup::TwoBrokers | Setup::Bridges => "",
         }
     }
 
     /// The brokers that page and archive each read. The nodes of a cluster tell the same: of them one is enough.
     pub fn read_apart(&self) -> Vec<u16> {
         match self.setup {
-            Setup::Cluster => Vec::new(),
+            Setup::Cluster(_) => Vec::new(),
             Setup::TwoBrokers | Setup::Bridges => self.ports(),
         }
     }
