@@ -134,6 +134,14 @@ pub(super) fn is_proper_array(placement: &Placement) -> bool {
     is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
 }
 
+/// True when one player has all pieces and the other lacks a single one: it was captured for nothing, or the board does not
+/// read it.
+pub(super) fn lacks_one(placement: &Placement) -> bool {
+    let board = placement.board();
+    let counts = Color::ALL.map(|color| board.by_color(color).count());
+    matches!(counts, [15, 16] | [16, 15])
+}
+
 /// True when `placement` could be a position of a game: each player has one king.
 pub(super) fn is_playable(placement: &Placement) -> bool {
     let kings = |color: Color| placement.squares_of(Code::from(color.king())).count();

@@ -297,8 +297,23 @@ impl Clock {
     pub(super) fn is_first_time(&self, increment: u32) -> bool {
         let stands = self.reading().zip(self.counting());
         let stands = stands.map(|(reading, counting)| reading.time(counting.other()).seconds);
-        let is_whole = |seconds: u32| [0, increment].iter().any(|more| seconds % 60 == more % 60);
-        self.found_running && stands.is_some_and(is_whole)
+        self.found_running && stands.is_some_and(|seconds| is_first(seconds, increment))
+    }
+
+    /// True while a game goes on by the clock: it runs, or it stands and a player has used time.
+    pub(super) fn is_under_way(&self, increment: u32) -> bool {
+        self.runs() || self.shows_used_time(increment)
+    }
+
+    /// True where a player has used time.
+    pub(super) fn shows_used_time(&self, increment: u32) -> bool {
+        let used = |reading: &ClockReading, side| !is_first(reading.time(side).seconds, increment);
+        let either = |reading| {
+            [ClockSide::Left, ClockSide::Right]
+                .into_iter()
+                .any(|side| used(reading, side))
+        };
+        self.reading().is_some_and(either)
     }
 
     /// White's side, found or configured.
@@ -381,6 +396,11 @@ impl Clock {
             running: self.running().map(Into::into),
         })
     }
+}
+
+/// True of a time that a game may begin with: whole minutes, or those and the first increment, in seconds.
+fn is_first(seconds: u32, increment: u32) -> bool {
+    [0, increment].iter().any(|more| seconds % 60 == more % 60)
 }
 
 #[cfg(test)]

@@ -2,10 +2,13 @@
 //! side of the clock is White's. It follows each possible way, with hypotheses as in a game, and what the
 //! players do shows which way is right.
 
+mod kept;
+
 use std::sync::Arc;
 
 use shakmaty::Color;
 
+pub(super) use self::kept::KeptMidway;
 use super::{arrays::castling_of, clock::Clock};
 use crate::{
     board::{Lines, Placement, Sensed, Stand, weight},
@@ -38,6 +41,8 @@ pub(super) struct Midway {
     /// Since when no way has explained the whole board.
     open: Option<Millis>,
     last_press: Option<Millis>,
+    /// By the clock the game went on when the watcher came: nobody saw how it began.
+    pub(super) is_late: bool,
     ways: Vec<Way>,
 }
 
@@ -57,7 +62,8 @@ pub(super) struct Way {
 }
 
 impl Midway {
-    pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock) -> Self {
+    /// The game that may go on from what stands on the board. `increment` is that of the first period, in seconds.
+    pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock, increment: u32) -> Self {
         let mode = castling_of(sensed.placement());
         let way = |turn| {
             let stand = Stand::of_placement(sensed.placement(), turn, mode);
@@ -75,6 +81,7 @@ impl Midway {
             astray: None,
             open: None,
             last_press: None,
+            is_late: clock.shows_used_time(increment),
             ways: Color::ALL.map(way).into(),
         };
         midway.hear_clock(clock);
@@ -87,6 +94,7 @@ impl Midway {
         if self.ways.iter().all(|way| way.white.is_some()) {
             return;
         }
+        self.is_late |= clock.was_found_running();
         let sides = [ClockSide::Left, ClockSide::Right];
         let possible = sides
             .into_iter()

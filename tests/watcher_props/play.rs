@@ -217,6 +217,11 @@ pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> P
     kill_on(Play::of(capture), &capture.records, moments, None, away, capture)
 }
 
+/// Plays a capture to a daemon that is started at `at`, while somebody plays.
+pub(crate) fn play_late(capture: &Capture, at: Millis) -> Played {
+    kill_on(Play::of(capture), &capture.records, &[], Some(at), 0, capture)
+}
+
 /// Plays a capture once for each of `moments`, which are in order: the daemon is killed then, and away for a while. None
 /// where it had no game to keep, so that nothing comes out otherwise. What comes before a kill is played once for all.
 pub(crate) fn play_killed_once(capture: &Capture, moments: &[Millis], away: u64) -> Vec<Option<Played>> {
@@ -225,7 +230,7 @@ pub(crate) fn play_killed_once(capture: &Capture, moments: &[Millis], away: u64)
     for (i, Record { at, act }) in capture.records.iter().enumerate() {
         while let Some(due) = moments.get(outcomes.len()).filter(|due| *due <= at) {
             play.pass_and_keep(*due);
-            let killed = (play.is_game() && play.kept.is_some()).then(|| play.restarted());
+            let killed = play.kept.is_some().then(|| play.restarted());
             let records = &capture.records[i..];
             let rest = |killed| kill_on(killed, records, &[], Some(*due + away), away, capture);
             outcomes.push(killed.map(rest));
@@ -260,7 +265,7 @@ fn kill_on(
             } else {
                 moments.next();
                 play.pass_and_keep(due);
-                if play.is_game() && play.kept.is_some() {
+                if play.kept.is_some() {
                     play = play.restarted();
                     back = Some(due + away);
                 }

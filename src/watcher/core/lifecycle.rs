@@ -15,7 +15,8 @@ use crate::{
     watcher::{
         OrientationSetting, Table,
         arrays::{
-            Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of, stand_of,
+            Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of, lacks_one,
+            stand_of,
         },
         game::Game,
         midway::Midway,
@@ -37,6 +38,7 @@ const MID_GAME_MS: u64 = 1000;
 impl Core {
     /// Looks whether a game begins.
     pub(super) fn look_for_start(&mut self, now: Millis) {
+        let increment = self.first_increment();
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
@@ -46,7 +48,7 @@ impl Core {
         }
         let stands_since = setup.stands_since(&self.sensed, now);
         if still >= ARRAY_MS {
-            setup.note(&self.sensed, now, &self.clock);
+            setup.note(&self.sensed, now, &self.clock, increment);
             if now < stands_since + WRONG_ARRAY_MS {
                 self.look_at(stands_since + WRONG_ARRAY_MS);
             }
@@ -58,6 +60,11 @@ impl Core {
         } else {
             self.start_by_moves(now);
         }
+    }
+
+    /// The increment of the first period, in seconds.
+    fn first_increment(&self) -> u32 {
+        self.settings.periods.first().map_or(0, |period| period.increment)
     }
 
     fn start_by_clock(&mut self, now: Millis) {
@@ -99,6 +106,7 @@ impl Core {
     /// `needed` half-moves in turn must show that a game is played at all.
     fn start_mid_game(&mut self, now: Millis, needed: usize) {
         let rest = self.sensed.last_change() + MID_GAME_MS;
+        let increment = self.first_increment();
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
@@ -127,7 +135,8 @@ impl Core {
             let Phase::Waiting(setup) = &mut self.phase else {
                 return;
             };
-            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock));
+            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock, increment));
+            setup.missed_until = None;
         }
         self.take_up_midway(now, needed, rest);
     }
@@ -159,6 +168,10 @@ impl Core {
         }
         let from = midway.from.clone();
         if let Some(white) = way.white {
+            // The players' first half-moves told whose side it is, and there may have been others before.
+            if midway.is_late && self.clock.white_side().is_none() {
+                setup.missed_until = Some(now);
+            }
             self.clock.found(white);
         }
         self.begin_mid_game(now, &from, way.turn, Some(way.lines));
@@ -202,9 +215,14 @@ impl Core {
     fn begin(&mut self, now: Millis, array: &Placement) {
         let stand = Arc::new(stand_of(array));
         let presses = self.take_presses();
-        let (lines, started) = match &mut self.phase {
-            Phase::Waiting(setup) => (setup.lines.take(), setup.started.unwrap_or(now)),
-            Phase::Game(_) => (None, now),
+        let increment = self.first_increment();
+        let (lines, started, missed) = match &mut self.phase {
+            Phase::Waiting(setup) => (
+                setup.lines.take(),
+                setup.started.unwrap_or(now),
+                setup.missed_until,
+            ),
+            Phase::Game(_) => (None, now, None),
         };
         self.start_game(now, stand);
         let Phase::Game(game) = &mut self.phase else {
@@ -213,10 +231,11 @@ impl Core {
         if let Some(lines) = lines {
             game.take_lines(lines);
         }
+        game.missed_until = missed;
+        game.doubt.gap = missed.map(|_| 0);
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
-        let increment = self.settings.periods.first().map_or(0, |period| period.increment);
         if let Some(counting) = self.clock.counting() {
             let plies = &game.lines.best().plies;
             let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
@@ -226,7 +245,7 @@ impl Core {
             let moved_before = odd && !(unheard && self.clock.is_first_time(increment));
             let whites = presses.len().is_multiple_of(2) != moved_before;
             let side = if whites { counting } else { counting.other() };
-            if unheard {
+            if unheard || missed.is_some() {
                 self.clock.guess(side);
             } else {
                 self.clock.found(side);
@@ -263,10 +282,10 @@ impl Core {
             .as_ref()
             .and_then(|lines| lines.best().plies.first()?.kind.legal());
         let stand = first.and_then(|mv| stand.allowing(mv)).unwrap_or(stand);
-        let (in_doubt, absent) = match &self.phase {
-            Phase::Waiting(setup) => (setup.in_doubt, setup.absent),
-            Phase::Game(_) => (false, false),
+        let Phase::Waiting(setup) = &self.phase else {
+            return;
         };
+        let (in_doubt, absent, missed) = (setup.in_doubt, setup.absent, setup.missed_until);
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         // If the watcher read the beginning in a lump, it knows as little of it as of a gap.
@@ -275,10 +294,15 @@ impl Core {
             .and_then(|lines| Some(lines.best().plies.first()?.at));
         let began = read.map_or(self.clock.started_at, |read| read.min(self.clock.started_at));
         let in_lump = runs && self.lumped.is_some_and(|lumped| began <= lumped);
+        let is_auto = self.settings.orientation == OrientationSetting::Auto;
+        let turned = is_auto && !self.orientation_shown;
         if let Phase::Game(game) = &mut self.phase {
-            game.doubt.gap = (in_doubt || in_lump).then_some(0);
-            game.doubt.begun_in_lump = in_lump && !in_doubt;
-            game.doubt.absent = absent;
+            game.doubt.gap = (in_doubt || in_lump || missed.is_some()).then_some(0);
+            game.doubt.begun_in_lump = in_lump && !in_doubt && missed.is_none();
+            // Whoever lacks one piece more may have it on a square that does not read it.
+            game.doubt.absent = absent || lacks_one(from);
+            game.doubt.turned = turned;
+            game.missed_until = missed;
             game.doubt.shaken |= in_doubt;
             if let Some(lines) = lines {
                 game.take_lines(lines);

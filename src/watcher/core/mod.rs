@@ -247,9 +247,13 @@ impl Core {
         }
     }
 
-    /// Notes what was heard, if a game goes on that it belongs to.
+    /// Notes what was heard, if it belongs to a game that goes on or may begin.
     pub(super) fn heard(&mut self, heard: Heard) {
-        if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
+        let belongs = match &self.phase {
+            Phase::Game(game) => game.is_watched(),
+            Phase::Waiting(setup) => setup.is_worth_keeping(),
+        };
+        if belongs {
             self.out.heard = self.out.heard.max(Some(heard));
         }
     }
@@ -312,9 +316,13 @@ impl Core {
             self.clock.tick(now);
             self.clock_events();
             match &mut self.phase {
-                Phase::Waiting(_) => {
+                Phase::Waiting(setup) => {
+                    let knew = setup.is_worth_keeping();
                     self.sign_wanted = false;
                     self.look_for_start(now);
+                    if !knew {
+                        self.heard(Heard::Update);
+                    }
                 }
                 Phase::Game(_) => {
                     self.review_game(now);

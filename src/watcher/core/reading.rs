@@ -224,6 +224,11 @@ impl Core {
             }
         }
         let gap = gap && missed;
+        if let Phase::Waiting(setup) = &mut self.phase
+            && gap
+        {
+            setup.missed_until = Some(now);
+        }
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)
             && game.waits_for_clock(&ctx)

@@ -8,6 +8,7 @@
 mod parsed;
 mod record;
 mod saved;
+mod setup;
 mod weighed;
 
 use serde::{Deserialize, Serialize, Serializer};
@@ -23,6 +24,7 @@ use parsed::SavedCount;
 use parsed::When;
 pub(super) use record::stand_of_fen;
 use saved::{SavedGame, Wrong};
+use setup::SavedSetup;
 use weighed::Weighed;
 
 /// The version that this program writes. It also reads version 0, which has the same fields and does not name
@@ -38,6 +40,9 @@ pub struct Snapshot {
     pub seq: u64,
     games: SavedCount,
     orientation: Orientation,
+    /// An initial position has shown it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    orientation_shown: bool,
     /// True when the left side of the clock is White's.
     white_left: Option<bool>,
     /// True while no press has borne that out.
@@ -51,6 +56,9 @@ pub struct Snapshot {
     at: When,
     #[serde(skip_serializing_if = "Option::is_none")]
     weighed: Option<Weighed>,
+    /// What is known where no game goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setup: Option<SavedSetup>,
     /// Messages about kept parts that cannot be used: which part, why, and what to do.
     #[serde(skip)]
     lost: Vec<String>,
@@ -77,6 +85,8 @@ struct Read {
     #[serde(default)]
     orientation: Orientation,
     #[serde(default)]
+    orientation_shown: bool,
+    #[serde(default)]
     white_left: Option<bool>,
     #[serde(default)]
     side_guessed: bool,
@@ -89,6 +99,9 @@ struct Read {
     /// The game can go on without it.
     #[serde(default)]
     weighed: Option<serde_json::Value>,
+    /// The board can be read anew.
+    #[serde(default)]
+    setup: Option<serde_json::Value>,
 }
 
 /// The part that every version has.
@@ -136,12 +149,14 @@ impl TryFrom<Read> for Snapshot {
             seq: read.seq.min(i64::MAX as u64),
             games: read.games,
             orientation: read.orientation,
+            orientation_shown: read.orientation_shown,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
             ran: read.ran,
             game: read.game,
             at: read.at,
             weighed: None,
+            setup: None,
             lost: Vec::new(),
         };
         match read
@@ -152,6 +167,11 @@ impl TryFrom<Read> for Snapshot {
             Some(Ok(weighed)) => snapshot.weighed = Some(weighed),
             Some(Err(error)) => snapshot.lost.push(weighed_lost(&error)),
             None => {}
+        }
+        match read.setup.map(SavedSetup::read) {
+            Some(Ok(setup)) if snapshot.game.is_none() => snapshot.setup = Some(setup),
+            Some(Err(error)) => snapshot.lost.push(setup_lost(&error)),
+            _ => {}
         }
         Ok(snapshot)
     }
@@ -214,6 +234,13 @@ fn weighed_lost(error: &str) -> String {
     )
 }
 
+fn setup_lost(error: &str) -> String {
+    format!(
+        "What was known before the restart of a game that is about to begin is set aside: {error}. The board is read anew; \
+         first half-moves that were not told yet may be missing. Look at the score sheets, and please report it."
+    )
+}
+
 impl Core {
     pub(in crate::watcher) fn snapshot(&self) -> Snapshot {
         let game = match &self.phase {
@@ -225,11 +252,13 @@ impl Core {
             seq: self.out.seq,
             games: self.games.into(),
             orientation: self.orientation,
+            orientation_shown: self.orientation_shown,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
             ran: self.clock.ran(),
             at: When(self.now),
             weighed: Weighed::of(self),
+            setup: SavedSetup::of(self),
             game: game.map(|game| SavedGame::of(game)),
             lost: Vec::new(),
         }
@@ -242,6 +271,7 @@ impl Core {
         self.games = snapshot.games.into();
         if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
             self.orientation = snapshot.orientation;
+            self.orientation_shown = snapshot.orientation_shown;
         }
         if let Some(left) = snapshot.white_left {
             let side = if left { ClockSide::Left } else { ClockSide::Right };
@@ -253,7 +283,14 @@ impl Core {
         }
         self.clock.go_on(snapshot.ran);
         self.now = Millis(snapshot.taken_at());
-        let Some(saved) = &snapshot.game else { return };
+        let Some(saved) = &snapshot.game else {
+            // It holds only if the board lies the same way.
+            let kept = snapshot.setup.as_ref();
+            if let Some(setup) = kept.filter(|_| self.orientation == snapshot.orientation) {
+                setup.put_back(self);
+            }
+            return;
+        };
         self.take_up(saved, snapshot.orientation);
         if let Phase::Game(game) = &mut self.phase {
             // The kept hypotheses hold only if the board lies the same way.

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use shakmaty::Bitboard;
+
 use crate::{
     board::{Lines, Placement, Sensed, orientation::looks_like_start},
     time::Millis,
@@ -19,6 +21,9 @@ pub(super) const ARRAY_MS: u64 = 400;
 /// A wrong initial position must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 
+/// Kings and queens of both players, exchanged.
+const MOST_EXCHANGED: usize = 4;
+
 /// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
 pub(in crate::watcher) struct Setup {
@@ -34,6 +39,8 @@ pub(in crate::watcher) struct Setup {
     pub(super) started: Option<Millis>,
     /// When the clock was last pressed, the oldest press first.
     pub(super) presses: Vec<Millis>,
+    /// When the board was read after a gap in which half-moves may have been made that the hypotheses tell of.
+    pub(super) missed_until: Option<Millis>,
     /// The watcher lost track of the game before, so it does not know all of the position.
     pub(super) in_doubt: bool,
     /// The board did not read all pieces then.
@@ -41,26 +48,34 @@ pub(in crate::watcher) struct Setup {
 }
 
 impl Setup {
+    /// True where a restart would lose more than the board shows.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        self.array.is_some() || self.midway.is_some() || self.in_doubt
+    }
+
     /// Since when the board has stood as it stands and was read. What it told first may have stood for long.
     pub(super) fn stands_since(&mut self, sensed: &Sensed, now: Millis) -> Millis {
         sensed.last_change().max(*self.read_since.get_or_insert(now))
     }
 
-    /// Remembers the initial position once it stands. If none stood before and the clock runs, the players
-    /// made the first half-moves before the watcher read the board. The watcher knows that only once it hears
-    /// the clock. A position that these few half-moves do not explain is then a game in progress, and no
-    /// wrong initial position.
-    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock) {
+    /// Remembers the initial position once it stands. If none stood before, and by the clock a game goes on, the
+    /// players made the first half-moves before the watcher read the board. The watcher knows that only once it
+    /// hears the clock. A position that these few half-moves do not explain is then a game in progress, and no
+    /// wrong initial position. `increment` is that of the first period, in seconds.
+    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock, increment: u32) {
         let mut placement = &array_named(sensed.placement());
-        if self.array.is_none() && !is_full_array(placement) {
+        let mut unseen = false;
+        if self.array.is_none() && !is_nearly_right(placement) {
             let moved = || is_after_first_moves(sensed, now);
             let wrong = matches!(kind_of(placement), Array::Wrong(_));
+            let goes_on = clock.is_under_way(increment);
             // A clock answers within this time. If none does, there is no clock.
             let silent = now.since(self.stands_since(sensed, now)) >= WRONG_ARRAY_MS;
             match clock.attached {
-                None if wrong && !silent || moved() => return,
-                Some(_) if clock.runs() && moved() => placement = &Placement::ARRAY,
-                Some(_) if wrong && clock.runs() => return,
+                None if wrong && (!silent || has_moved(placement)) || moved() => return,
+                Some(false) if wrong && has_moved(placement) => return,
+                Some(_) if goes_on && moved() => (placement, unseen) = (&Placement::ARRAY, true),
+                Some(_) if wrong && goes_on => return,
                 _ => {}
             }
         }
@@ -93,6 +108,7 @@ impl Setup {
         if better && !moved {
             self.array = Some(placement.clone());
             self.midway = None;
+            self.missed_until = unseen.then_some(now);
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
     }
@@ -108,4 +124,19 @@ impl Setup {
                 .as_ref()
                 .is_some_and(|midway| none_came_home(&midway.from))
     }
+}
+
+/// True where a piece stands in the middle of the board: nobody sets up a game so.
+fn has_moved(placement: &Placement) -> bool {
+    const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
+    (placement.occupied() & MIDDLE).any()
+}
+
+/// True where all pieces stand as for a game, or a few of them on each other's squares. Where more do, pieces may have moved.
+fn is_nearly_right(placement: &Placement) -> bool {
+    let few = match kind_of(placement) {
+        Array::Standard | Array::Chess960 => true,
+        Array::Wrong(squares) => squares.count() <= MOST_EXCHANGED,
+    };
+    few && is_full_array(placement)
 }

@@ -22,6 +22,7 @@ pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;
+mod turned;
 mod unread;
 
 use std::{collections::VecDeque, sync::Arc};

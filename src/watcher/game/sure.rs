@@ -85,7 +85,7 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        if self.is_unheard(finding) {
+        if self.is_unheard(finding) || self.is_legal_turned(finding) {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    dgt::Squares,
+    dgt::{PieceCode, Squares},
     time::Millis,
     watcher::onboard_log::{squares_of_text, squares_to_text},
 };
@@ -111,6 +111,19 @@ impl From<Shown> for String {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(in crate::watcher) struct Hex(pub(in crate::watcher) Vec<u8>);
+
+impl Hex {
+    /// The readings of a board's squares, one byte each.
+    pub(super) fn of(squares: &Squares) -> Self {
+        Self(squares.iter().map(|code| code.0).collect())
+    }
+
+    /// The readings again. The message of an error says how many there are instead.
+    pub(super) fn squares(&self) -> Result<Squares, String> {
+        let codes: Vec<PieceCode> = self.0.iter().copied().map(PieceCode).collect();
+        Squares::try_from(&codes[..]).map_err(|_| format!("it has {} squares: a board has 64", codes.len()))
+    }
+}
 
 impl TryFrom<String> for Hex {
     type Error = String;

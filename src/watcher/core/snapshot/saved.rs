@@ -114,6 +114,9 @@ struct SavedUnread {
     /// Pieces that the record does not have may stand on the board.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     absent: bool,
+    /// Nobody knows which way round the board lies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    turned: bool,
     /// The record was corrected, or nobody measured when its half-moves happened.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     corrected: bool,
@@ -136,7 +139,7 @@ impl SavedUnread {
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
-        let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken;
+        let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken || game.doubt.turned;
         let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
@@ -155,6 +158,7 @@ impl SavedUnread {
             gap: game.doubt.gap.map(Into::into),
             begun_in_lump: game.doubt.is_begun_in_lump(),
             absent: game.doubt.absent,
+            turned: game.doubt.turned,
             corrected: game.doubt.shaken,
             corrected_at: game.doubt.corrected.map(Into::into),
             excused: game.doubt.excused.map(Into::into),
@@ -173,6 +177,7 @@ impl SavedUnread {
         game.doubt.gap = self.gap.map(Into::into);
         game.doubt.begun_in_lump = self.begun_in_lump;
         game.doubt.absent = self.absent;
+        game.doubt.turned = self.turned;
         game.doubt.shaken = self.corrected;
         game.doubt.corrected = self.corrected_at.map(Into::into);
         game.doubt.excused = self.excused.map(Into::into);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     board::{KeptLines, KeptSensed, Placement, Sensed},
-    dgt::{PieceCode, Squares},
+    dgt::Squares,
     event::ClockState,
     laws::Side,
     time::Millis,
@@ -157,7 +157,7 @@ impl Weighed {
             return None;
         };
         game.is_watched().then(|| Self {
-            squares: Hex(raw.iter().map(|code| code.0).collect()),
+            squares: Hex::of(raw),
             sensed: core.sensed.keep(),
             lines: game.lines.keep(&core.sensed),
             base: game.base.into(),
@@ -190,9 +190,7 @@ impl Weighed {
 
     /// Puts this back into `game`. Returns the readings in the board's order and as the hypotheses use them.
     pub(super) fn restore(&self, game: &mut Game) -> Result<(Squares, Sensed), String> {
-        let codes: Vec<PieceCode> = self.squares.0.iter().copied().map(PieceCode).collect();
-        let squares = Squares::try_from(&codes[..])
-            .map_err(|_| format!("it has {} squares: a board has 64", codes.len()))?;
+        let squares = self.squares.squares()?;
         let sensed = self.sensed.restore()?;
         let base = usize::from(self.base);
         if base > game.plies() {

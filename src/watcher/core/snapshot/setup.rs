@@ -1,0 +1,115 @@
+//! What the watcher knows before a game begins. The snapshot keeps it, so that a restart while the first half-moves are
+//! played does not lose them.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{Core, Phase, start::Setup},
+    parsed::Hex,
+};
+use crate::{
+    board::{KeptLines, KeptSensed, Placement, Sensed, orientation::looks_like_start},
+    dgt::Squares,
+    time::Millis,
+    watcher::{arrays::stand_of, midway::KeptMidway},
+};
+
+/// Most presses that are remembered before a game.
+const MOST_PRESSES: usize = 8;
+
+/// The readings of the board, and what the watcher makes of them.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SavedSetup {
+    /// The readings of the board's squares, in its own order, as one byte each.
+    squares: Hex,
+    sensed: KeptSensed,
+    read_since: Option<Millis>,
+    array: Option<Placement>,
+    lines: Option<KeptLines>,
+    midway: Option<KeptMidway>,
+    started: Option<Millis>,
+    presses: Vec<Millis>,
+    missed_until: Option<Millis>,
+    in_doubt: bool,
+    absent: bool,
+    /// The end of the last lump.
+    lumped: Option<Millis>,
+    /// Until when the line may have gathered.
+    gathered_until: Option<Millis>,
+}
+
+impl SavedSetup {
+    /// What the snapshot keeps of `core`; none while nothing is known of a game.
+    pub(super) fn of(core: &Core) -> Option<Self> {
+        let (Phase::Waiting(setup), Some(raw)) = (&core.phase, &core.raw) else {
+            return None;
+        };
+        setup.is_worth_keeping().then(|| Self {
+            squares: Hex::of(raw),
+            sensed: core.sensed.keep(),
+            read_since: setup.read_since,
+            array: setup.array.clone(),
+            lines: setup.lines.as_ref().map(|lines| lines.keep(&core.sensed)),
+            midway: setup.midway.as_ref().map(|midway| midway.keep(&core.sensed)),
+            started: setup.started,
+            presses: setup.presses.clone(),
+            missed_until: setup.missed_until,
+            in_doubt: setup.in_doubt,
+            absent: setup.absent,
+            lumped: core.lumped,
+            gathered_until: core.gathered_until,
+        })
+    }
+
+    /// Parses what was kept. An error says what makes no sense in it.
+    pub(super) fn read(kept: serde_json::Value) -> Result<Self, String> {
+        let saved: Self = serde_json::from_value(kept).map_err(|error| error.to_string())?;
+        saved.restore()?;
+        Ok(saved)
+    }
+
+    /// Puts this back into `core`, which waits for a game.
+    pub(super) fn put_back(&self, core: &mut Core) {
+        let Ok((squares, sensed, setup)) = self.restore() else {
+            return;
+        };
+        core.raw = Some(squares);
+        core.sensed = sensed;
+        core.lumped = self.lumped;
+        core.gathered_until = self.gathered_until;
+        core.phase = Phase::Waiting(Box::new(setup));
+        core.mark_gap();
+    }
+
+    fn restore(&self) -> Result<(Squares, Sensed, Setup), String> {
+        let squares = self.squares.squares()?;
+        let sensed = self.sensed.restore()?;
+        if self.presses.len() > MOST_PRESSES {
+            let count = self.presses.len();
+            return Err(format!("{count} presses: at most {MOST_PRESSES} are kept"));
+        }
+        if self.array.as_ref().is_some_and(|array| !looks_like_start(array)) {
+            return Err("the initial position is none".to_owned());
+        }
+        let lines = match (&self.array, &self.lines) {
+            (Some(array), Some(lines)) => Some(lines.restore(&Arc::new(stand_of(array)), &sensed)?),
+            (None, Some(_)) => return Err("it has hypotheses without an initial position".to_owned()),
+            (_, None) => None,
+        };
+        let midway = self.midway.as_ref().map(|midway| midway.restore(&sensed));
+        let setup = Setup {
+            read_since: self.read_since,
+            array: self.array.clone(),
+            lines,
+            midway: midway.transpose()?,
+            started: self.started,
+            presses: self.presses.clone(),
+            missed_until: self.missed_until,
+            in_doubt: self.in_doubt,
+            absent: self.absent,
+        };
+        Ok((squares, sensed, setup))
+    }
+}

@@ -1,0 +1,52 @@
+//! A game that begins in the middle, on a board of which nobody knows which way round it lies. If the watcher took it the wrong
+//! way, what it takes for an illegal move is legal for the players.
+
+use shakmaty::{Bitboard, CastlingMode, Chess, Position, uci::UciMove};
+
+use super::{Game, advice::Finding};
+use crate::laws::IrregularityKind;
+
+impl Game {
+    /// True when the half-moves on record and the illegal move are all legal on the board as it lies the other way round.
+    pub(super) fn is_legal_turned(&self, finding: &Finding) -> bool {
+        if !self.doubt.turned || finding.kind != IrregularityKind::IllegalMove {
+            return false;
+        }
+        let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
+        let before = self.record.iter().take(finding.ply.saturating_sub(1));
+        let legal = before.map(|made| Some(made.kind.legal()?.to_uci(CastlingMode::Standard)));
+        let mut position = self.start_turned();
+        for uci in legal.chain([act]) {
+            let played = position.take().zip(uci).and_then(|(mut position, uci)| {
+                let mv = turned(uci)?.to_move(&position).ok()?;
+                position.play_unchecked(mv);
+                Some(position)
+            });
+            position = played;
+        }
+        position.is_some()
+    }
+
+    /// The position in which the game began, as it is the other way round. Nobody castles there as in a game.
+    fn start_turned(&self) -> Option<Chess> {
+        let mut setup = self.start.setup();
+        setup.board.rotate_180();
+        setup.castling_rights = Bitboard::EMPTY;
+        setup.ep_square = None;
+        let position = setup.position::<Chess>(CastlingMode::Standard);
+        position
+            .or_else(shakmaty::PositionError::ignore_too_much_material)
+            .ok()
+    }
+}
+
+fn turned(uci: UciMove) -> Option<UciMove> {
+    match uci {
+        UciMove::Normal { from, to, promotion } => Some(UciMove::Normal {
+            from: from.rotate_180(),
+            to: to.rotate_180(),
+            promotion,
+        }),
+        _ => None,
+    }
+}
