@@ -8,6 +8,7 @@ use crate::{
     board::{ClockSignal, LeverWatch, Line},
     dgt::{ClockReading, ClockSide},
     event::ClockState,
+    game::periods::Period,
     time::Millis,
 };
 
@@ -305,15 +306,25 @@ impl Clock {
         self.runs() || self.shows_used_time(increment)
     }
 
-    /// True where a player has used time.
-    pub(super) fn shows_used_time(&self, increment: u32) -> bool {
-        let used = |reading: &ClockReading, side| !is_first(reading.time(side).seconds, increment);
-        let either = |reading| {
-            [ClockSide::Left, ClockSide::Right]
-                .into_iter()
-                .any(|side| used(reading, side))
+    /// True where it stands and shows what a game with this first period begins with.
+    pub(super) fn is_fresh(&self, first: Option<&Period>) -> bool {
+        let (Some(reading), Some(first)) = (self.reading(), first) else {
+            return false;
         };
-        self.reading().is_some_and(either)
+        let begins = |seconds: u32| {
+            let main = first.minutes * 60;
+            seconds == main || seconds == main + first.increment
+        };
+        let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
+        !reading.running && times.into_iter().all(begins)
+    }
+
+    /// True where a player has used time: the times differ, and one of them is none that a game begins with.
+    pub(super) fn shows_used_time(&self, increment: u32) -> bool {
+        self.reading().is_some_and(|reading| {
+            let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
+            times[0] != times[1] && times.into_iter().any(|seconds| !is_first(seconds, increment))
+        })
     }
 
     /// White's side, found or configured.

@@ -38,17 +38,17 @@ const MID_GAME_MS: u64 = 1000;
 impl Core {
     /// Looks whether a game begins.
     pub(super) fn look_for_start(&mut self, now: Millis) {
-        let increment = self.first_increment();
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
         let still = now.since(self.sensed.last_change());
-        if self.raw.is_none() {
+        // What is known from before a gap is of no use before the board was read again.
+        if self.raw.is_none() || self.gap {
             return;
         }
         let stands_since = setup.stands_since(&self.sensed, now);
         if still >= ARRAY_MS {
-            setup.note(&self.sensed, now, &self.clock, increment);
+            setup.note(&self.sensed, now, &self.clock, self.settings.periods.first());
             if now < stands_since + WRONG_ARRAY_MS {
                 self.look_at(stands_since + WRONG_ARRAY_MS);
             }
@@ -216,13 +216,14 @@ impl Core {
         let stand = Arc::new(stand_of(array));
         let presses = self.take_presses();
         let increment = self.first_increment();
-        let (lines, started, missed) = match &mut self.phase {
+        let (lines, started, missed, unseen) = match &mut self.phase {
             Phase::Waiting(setup) => (
                 setup.lines.take(),
                 setup.started.unwrap_or(now),
                 setup.missed_until,
+                setup.unseen,
             ),
-            Phase::Game(_) => (None, now, None),
+            Phase::Game(_) => (None, now, None, false),
         };
         self.start_game(now, stand);
         let Phase::Game(game) = &mut self.phase else {
@@ -232,7 +233,7 @@ impl Core {
             game.take_lines(lines);
         }
         game.missed_until = missed;
-        game.doubt.gap = missed.map(|_| 0);
+        game.doubt.gap = unseen.then_some(0);
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
@@ -286,6 +287,10 @@ impl Core {
             return;
         };
         let (in_doubt, absent, missed) = (setup.in_doubt, setup.absent, setup.missed_until);
+        let is_late = setup.midway.as_ref().is_some_and(|midway| midway.is_late);
+        // If one player alone lacks a piece, the board may not read it.
+        let absent = absent || is_late && lacks_one(from);
+        let unsure = missed.is_some();
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         // If the watcher read the beginning in a lump, it knows as little of it as of a gap.
@@ -297,10 +302,9 @@ impl Core {
         let is_auto = self.settings.orientation == OrientationSetting::Auto;
         let turned = is_auto && !self.orientation_shown;
         if let Phase::Game(game) = &mut self.phase {
-            game.doubt.gap = (in_doubt || in_lump || missed.is_some()).then_some(0);
-            game.doubt.begun_in_lump = in_lump && !in_doubt && missed.is_none();
-            // Whoever lacks one piece more may have it on a square that does not read it.
-            game.doubt.absent = absent || lacks_one(from);
+            game.doubt.gap = (in_doubt || in_lump || unsure).then_some(0);
+            game.doubt.begun_in_lump = in_lump && !in_doubt && !unsure;
+            game.doubt.absent = absent;
             game.doubt.turned = turned;
             game.missed_until = missed;
             game.doubt.shaken |= in_doubt;

@@ -20,7 +20,11 @@ mod view;
 
 use shakmaty::Color;
 
-use self::{hardware::Hardware, meanwhile::Meanwhile, start::Setup};
+use self::{
+    hardware::Hardware,
+    meanwhile::Meanwhile,
+    start::{REMEMBERED, Setup},
+};
 use crate::{
     board::{Orientation, Sensed},
     dgt::{Identity, Squares},
@@ -196,7 +200,7 @@ impl Core {
                     midway.pressed(at, &self.sensed, self.clock.side_of(side));
                 }
                 setup.presses.push(at);
-                let old = setup.presses.len().saturating_sub(8);
+                let old = setup.presses.len().saturating_sub(REMEMBERED);
                 setup.presses.drain(..old);
                 return;
             }
@@ -317,10 +321,10 @@ impl Core {
             self.clock_events();
             match &mut self.phase {
                 Phase::Waiting(setup) => {
-                    let knew = setup.is_worth_keeping();
+                    let knew = setup.known();
                     self.sign_wanted = false;
                     self.look_for_start(now);
-                    if !knew {
+                    if matches!(&self.phase, Phase::Waiting(setup) if setup.known() != knew) {
                         self.heard(Heard::Update);
                     }
                 }

@@ -12,15 +12,22 @@ use crate::{
     watcher::{game::touch::ReadAt, outbox::Heard},
 };
 
+/// If more squares than these changed while nobody read the board, somebody may have turned it.
+const STILL_THE_SAME: usize = 10;
+
 impl Core {
     pub(in crate::watcher) fn link_up(&mut self, port: &str) {
         self.link = Some(port.to_string());
         self.out.changed.info = true;
     }
 
-    /// True, once, if a game goes on that another daemon watched until now. Its board may report changes all the time.
+    /// True, once, if a game goes on, or may begin, that another daemon watched until now. Its board may report changes all the time.
     pub(in crate::watcher) fn take_succession(&mut self) -> bool {
-        std::mem::take(&mut self.succeeds) && matches!(&self.phase, Phase::Game(game) if game.is_watched())
+        std::mem::take(&mut self.succeeds)
+            && match &self.phase {
+                Phase::Game(game) => game.is_watched(),
+                Phase::Waiting(setup) => setup.is_worth_keeping(),
+            }
     }
 
     /// The board was asked for a dump before it was greeted.
@@ -227,7 +234,8 @@ impl Core {
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
-            setup.missed_until = Some(now);
+            setup.missed_changes(now);
+            self.orientation_shown &= changed.count() <= STILL_THE_SAME;
         }
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)

@@ -40,9 +40,6 @@ pub struct Snapshot {
     pub seq: u64,
     games: SavedCount,
     orientation: Orientation,
-    /// An initial position has shown it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    orientation_shown: bool,
     /// True when the left side of the clock is White's.
     white_left: Option<bool>,
     /// True while no press has borne that out.
@@ -84,8 +81,6 @@ struct Read {
     games: SavedCount,
     #[serde(default)]
     orientation: Orientation,
-    #[serde(default)]
-    orientation_shown: bool,
     #[serde(default)]
     white_left: Option<bool>,
     #[serde(default)]
@@ -149,7 +144,6 @@ impl TryFrom<Read> for Snapshot {
             seq: read.seq.min(i64::MAX as u64),
             games: read.games,
             orientation: read.orientation,
-            orientation_shown: read.orientation_shown,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
             ran: read.ran,
@@ -252,7 +246,6 @@ impl Core {
             seq: self.out.seq,
             games: self.games.into(),
             orientation: self.orientation,
-            orientation_shown: self.orientation_shown,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
             ran: self.clock.ran(),
@@ -271,7 +264,6 @@ impl Core {
         self.games = snapshot.games.into();
         if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
             self.orientation = snapshot.orientation;
-            self.orientation_shown = snapshot.orientation_shown;
         }
         if let Some(left) = snapshot.white_left {
             let side = if left { ClockSide::Left } else { ClockSide::Right };

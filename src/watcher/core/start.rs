@@ -7,6 +7,7 @@ use shakmaty::Bitboard;
 
 use crate::{
     board::{Lines, Placement, Sensed, orientation::looks_like_start},
+    game::periods::Period,
     time::Millis,
     watcher::{
         arrays::{Array, array_named, is_after_first_moves, is_full_array, kind_of, rank, stand_of},
@@ -17,6 +18,9 @@ use crate::{
 
 /// The watcher remembers an initial position that has stood for this long.
 pub(super) const ARRAY_MS: u64 = 400;
+
+/// Presses before a game that are remembered.
+pub(super) const REMEMBERED: usize = 8;
 
 /// A wrong initial position must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
@@ -41,6 +45,8 @@ pub(in crate::watcher) struct Setup {
     pub(super) presses: Vec<Millis>,
     /// When the board was read after a gap in which half-moves may have been made that the hypotheses tell of.
     pub(super) missed_until: Option<Millis>,
+    /// The first half-moves were made before the watcher read the board.
+    pub(super) unseen: bool,
     /// The watcher lost track of the game before, so it does not know all of the position.
     pub(super) in_doubt: bool,
     /// The board did not read all pieces then.
@@ -48,9 +54,34 @@ pub(in crate::watcher) struct Setup {
 }
 
 impl Setup {
+    /// What the watcher knows of a game that may begin.
+    pub(super) fn known(&self) -> (Option<Placement>, bool) {
+        (self.array.clone(), self.midway.is_some())
+    }
+
     /// True where a restart would lose more than the board shows.
     pub(super) fn is_worth_keeping(&self) -> bool {
         self.array.is_some() || self.midway.is_some() || self.in_doubt
+    }
+
+    /// Squares changed while nobody read the board. A wrong initial position may have been put right.
+    pub(super) fn missed_changes(&mut self, now: Millis) {
+        self.missed_until = Some(now);
+        if self
+            .array
+            .as_ref()
+            .is_some_and(|array| matches!(kind_of(array), Array::Wrong(_)))
+        {
+            self.array = None;
+            self.lines = None;
+        }
+    }
+
+    /// True where a piece has stood in the middle of the board since that was first read: it has moved there.
+    fn has_moved(&self, placement: &Placement, sensed: &Sensed) -> bool {
+        const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
+        let stood = |square| self.read_since.is_some_and(|since| sensed.since(square) <= since);
+        (placement.occupied() & MIDDLE).into_iter().any(stood)
     }
 
     /// Since when the board has stood as it stands and was read. What it told first may have stood for long.
@@ -61,21 +92,21 @@ impl Setup {
     /// Remembers the initial position once it stands. If none stood before, and by the clock a game goes on, the
     /// players made the first half-moves before the watcher read the board. The watcher knows that only once it
     /// hears the clock. A position that these few half-moves do not explain is then a game in progress, and no
-    /// wrong initial position. `increment` is that of the first period, in seconds.
-    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock, increment: u32) {
+    /// wrong initial position. `first` is the first period of the game.
+    pub(super) fn note(&mut self, sensed: &Sensed, now: Millis, clock: &Clock, first: Option<&Period>) {
         let mut placement = &array_named(sensed.placement());
         let mut unseen = false;
         if self.array.is_none() && !is_nearly_right(placement) {
             let moved = || is_after_first_moves(sensed, now);
             let wrong = matches!(kind_of(placement), Array::Wrong(_));
-            let goes_on = clock.is_under_way(increment);
+            let goes_on = clock.is_under_way(first.map_or(0, |period| period.increment));
             // A clock answers within this time. If none does, there is no clock.
             let silent = now.since(self.stands_since(sensed, now)) >= WRONG_ARRAY_MS;
             match clock.attached {
-                None if wrong && (!silent || has_moved(placement)) || moved() => return,
-                Some(false) if wrong && has_moved(placement) => return,
+                None if wrong && !silent || moved() => return,
                 Some(_) if goes_on && moved() => (placement, unseen) = (&Placement::ARRAY, true),
                 Some(_) if wrong && goes_on => return,
+                _ if wrong && self.has_moved(placement, sensed) && !clock.is_fresh(first) => return,
                 _ => {}
             }
         }
@@ -84,6 +115,16 @@ impl Setup {
         {
             // Players showed some half-moves before the game, and have put the pieces back.
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
+        }
+        let stands_again =
+            |lines: &Lines| lines.best().plies.is_empty() && lines.best().differing().is_empty();
+        if self.array.as_ref() == Some(placement)
+            && !clock.runs()
+            && self.lines.as_ref().is_some_and(stands_again)
+        {
+            // Whatever was missed, the game begins from here.
+            self.missed_until = None;
+            self.unseen = false;
         }
         if !looks_like_start(placement)
             || self.array.as_ref() == Some(placement)
@@ -109,6 +150,7 @@ impl Setup {
             self.array = Some(placement.clone());
             self.midway = None;
             self.missed_until = unseen.then_some(now);
+            self.unseen = unseen;
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
     }
@@ -124,12 +166,6 @@ impl Setup {
                 .as_ref()
                 .is_some_and(|midway| none_came_home(&midway.from))
     }
-}
-
-/// True where a piece stands in the middle of the board: nobody sets up a game so.
-fn has_moved(placement: &Placement) -> bool {
-    const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
-    (placement.occupied() & MIDDLE).any()
 }
 
 /// True where all pieces stand as for a game, or a few of them on each other's squares. Where more do, pieces may have moved.

@@ -132,10 +132,11 @@ impl Game {
         // Moves that the watcher did not see, for instance before the daemon started, may have completed the
         // period.
         let counted = self.began_at_a_known_move() && self.unbridged.is_none();
+        let has_next = ctx.settings.periods.len() > 1;
         let has_time = scene.clock.is_some_and(|clock| time_of(&clock, side) > 0);
         let certainty = if ctx.settings.periods.is_empty() || counted {
             Certainty::Certain
-        } else if has_time {
+        } else if has_next && has_time {
             // The clock has gone on to another period, as it does once the moves are made.
             Certainty::Suspected
         } else {

@@ -1,10 +1,13 @@
 //! A game that begins in the middle, on a board of which nobody knows which way round it lies. If the watcher took it the wrong
 //! way, what it takes for an illegal move is legal for the players.
 
-use shakmaty::{Bitboard, CastlingMode, Chess, Position, uci::UciMove};
+use shakmaty::{CastlingMode, Chess, Position, uci::UciMove};
 
 use super::{Game, advice::Finding};
-use crate::laws::IrregularityKind;
+use crate::{
+    board::{Placement, Stand},
+    laws::IrregularityKind,
+};
 
 impl Game {
     /// True when the half-moves on record and the illegal move are all legal on the board as it lies the other way round.
@@ -27,12 +30,13 @@ impl Game {
         position.is_some()
     }
 
-    /// The position in which the game began, as it is the other way round. Nobody castles there as in a game.
+    /// The position in which the game began, as it is the other way round.
     fn start_turned(&self) -> Option<Chess> {
-        let mut setup = self.start.setup();
-        setup.board.rotate_180();
-        setup.castling_rights = Bitboard::EMPTY;
-        setup.ep_square = None;
+        let start = self.start.setup();
+        let mut board = start.board;
+        board.rotate_180();
+        let stand = Stand::of_placement(&Placement::from(&board), start.turn, CastlingMode::Standard);
+        let setup = stand.setup();
         let position = setup.position::<Chess>(CastlingMode::Standard);
         position
             .or_else(shakmaty::PositionError::ignore_too_much_material)

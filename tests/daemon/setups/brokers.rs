@@ -66,7 +66,11 @@ impl Broker {
             Self::Mosquitto(broker) => broker.stop(),
             // It is gone, and asking it to stop would take long.
             Self::Ejabberd(node) => while node.lives() {},
-            Self::Rmqttd(node) => while node.lives() {},
+            Self::Rmqttd(node) => {
+                while node.lives() {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            }
         }
     }
 

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Core, Phase, start::Setup},
+    super::{
+        Core, Phase,
+        start::{REMEMBERED, Setup},
+    },
     parsed::Hex,
 };
 use crate::{
@@ -16,22 +19,21 @@ use crate::{
     watcher::{arrays::stand_of, midway::KeptMidway},
 };
 
-/// Most presses that are remembered before a game.
-const MOST_PRESSES: usize = 8;
-
 /// The readings of the board, and what the watcher makes of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedSetup {
     /// The readings of the board's squares, in its own order, as one byte each.
     squares: Hex,
     sensed: KeptSensed,
-    read_since: Option<Millis>,
     array: Option<Placement>,
     lines: Option<KeptLines>,
     midway: Option<KeptMidway>,
     started: Option<Millis>,
     presses: Vec<Millis>,
     missed_until: Option<Millis>,
+    unseen: bool,
+    /// An initial position has shown which way round the board lies.
+    orientation_shown: bool,
     in_doubt: bool,
     absent: bool,
     /// The end of the last lump.
@@ -49,13 +51,14 @@ impl SavedSetup {
         setup.is_worth_keeping().then(|| Self {
             squares: Hex::of(raw),
             sensed: core.sensed.keep(),
-            read_since: setup.read_since,
             array: setup.array.clone(),
             lines: setup.lines.as_ref().map(|lines| lines.keep(&core.sensed)),
             midway: setup.midway.as_ref().map(|midway| midway.keep(&core.sensed)),
             started: setup.started,
             presses: setup.presses.clone(),
             missed_until: setup.missed_until,
+            unseen: setup.unseen,
+            orientation_shown: core.orientation_shown,
             in_doubt: setup.in_doubt,
             absent: setup.absent,
             lumped: core.lumped,
@@ -76,6 +79,7 @@ impl SavedSetup {
             return;
         };
         core.raw = Some(squares);
+        core.orientation_shown = self.orientation_shown;
         core.sensed = sensed;
         core.lumped = self.lumped;
         core.gathered_until = self.gathered_until;
@@ -86,9 +90,9 @@ impl SavedSetup {
     fn restore(&self) -> Result<(Squares, Sensed, Setup), String> {
         let squares = self.squares.squares()?;
         let sensed = self.sensed.restore()?;
-        if self.presses.len() > MOST_PRESSES {
+        if self.presses.len() > REMEMBERED {
             let count = self.presses.len();
-            return Err(format!("{count} presses: at most {MOST_PRESSES} are kept"));
+            return Err(format!("{count} presses: at most {REMEMBERED} are kept"));
         }
         if self.array.as_ref().is_some_and(|array| !looks_like_start(array)) {
             return Err("the initial position is none".to_owned());
@@ -100,13 +104,14 @@ impl SavedSetup {
         };
         let midway = self.midway.as_ref().map(|midway| midway.restore(&sensed));
         let setup = Setup {
-            read_since: self.read_since,
+            read_since: None,
             array: self.array.clone(),
             lines,
             midway: midway.transpose()?,
             started: self.started,
             presses: self.presses.clone(),
             missed_until: self.missed_until,
+            unseen: self.unseen,
             in_doubt: self.in_doubt,
             absent: self.absent,
         };
