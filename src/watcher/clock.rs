@@ -438,6 +438,41 @@ mod tests {
         assert!(!hear(5000, true));
     }
 
+    #[test]
+    fn times_tell_whether_a_game_goes_on() {
+        let classical = Period {
+            moves: Some(40),
+            minutes: 90,
+            increment: 30,
+        };
+        // Left, right, the first period; whether they tell of a game that goes on, and of one that has not begun.
+        for (left, right, first, used, fresh) in [
+            (5400, 5400, Some(&classical), false, true),
+            (5430, 5430, Some(&classical), false, true),
+            (5430, 5400, Some(&classical), false, true),
+            (5430, 5430, None, false, false),
+            (303, 303, None, false, false),
+            (300, 240, None, false, false),
+            (300, 240, Some(&classical), false, false),
+            (4957, 5400, Some(&classical), true, false),
+            (178, 181, None, true, false),
+        ] {
+            let mut clock = Clock::new(ClockSideSetting::Auto);
+            clock.heard(
+                Millis(0),
+                ClockReading::of_seconds(left, right, false, Lever::LeftHigh),
+            );
+            let increment = first.map_or(0, |period: &Period| period.increment);
+            assert_eq!(clock.is_under_way(increment), used, "{left} {right}");
+            assert_eq!(clock.is_fresh(first), fresh, "{left} {right}");
+            clock.heard(
+                Millis(500),
+                ClockReading::of_seconds(left, right, true, Lever::LeftHigh),
+            );
+            assert!(clock.is_under_way(increment) && !clock.is_fresh(first), "it runs");
+        }
+    }
+
     /// The press that is found after a gap, before which the left time ran and 60 s stood on the right.
     fn missed(lever: Lever, right: u32, white: Option<ClockSide>) -> Option<Color> {
         let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);

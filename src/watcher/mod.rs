@@ -334,7 +334,7 @@ impl Watcher {
         self.wire.poll_wish()
     }
 
-    /// The weightiest input of a game since the last call. A caller that wants to go on from there after a
+    /// The weightiest input since the last call, of a game or of one that may begin. A caller that wants to go on from there after a
     /// crash takes a [`Self::snapshot`].
     pub fn take_heard(&mut self) -> Option<Heard> {
         self.core.out.heard.take()

@@ -104,10 +104,6 @@ impl Play {
         }
     }
 
-    pub(crate) fn is_game(&self) -> bool {
-        self.watcher.game().start_fen.is_some()
-    }
-
     pub(crate) fn act(&mut self, at: Millis, act: &Act) {
         self.away(at, act);
         match act {
@@ -223,7 +219,7 @@ pub(crate) fn play_late(capture: &Capture, at: Millis) -> Played {
 }
 
 /// Plays a capture once for each of `moments`, which are in order: the daemon is killed then, and away for a while. None
-/// where it had no game to keep, so that nothing comes out otherwise. What comes before a kill is played once for all.
+/// where it had kept nothing, so that nothing comes out otherwise. What comes before a kill is played once for all.
 pub(crate) fn play_killed_once(capture: &Capture, moments: &[Millis], away: u64) -> Vec<Option<Played>> {
     let mut outcomes = Vec::new();
     let mut play = Play::of(capture);

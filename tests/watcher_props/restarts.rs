@@ -51,7 +51,7 @@ enum Killed {
     After(usize),
     /// The same, and once more before the board has answered, and once more when it has.
     ThriceAfter(usize),
-    /// At this time, between events, and not before it has written down what it weighs. Before a game that is nothing.
+    /// At this time, between events, and not before it has written down what it weighs.
     StoppedAt(Millis),
 }
 
@@ -72,8 +72,8 @@ fn kill(play: &mut Play, at: Millis, killed: Killed) -> Play {
     play
 }
 
-/// What comes of a capture where the daemon is killed once, for each of `moments`, which are in order; none where it had no
-/// game. What comes before a kill is played once for all.
+/// What comes of a capture where the daemon is killed once, for each of `moments`, which are in order; none after its end.
+/// What comes before a kill is played once for all.
 fn each_killed(capture: &Capture, moments: &[Killed]) -> Vec<Option<Kept>> {
     let rest = |mut killed: Play, records: &[Record]| {
         killed.play_on(records, capture);
@@ -86,8 +86,8 @@ fn each_killed(capture: &Capture, moments: &[Killed]) -> Vec<Option<Kept>> {
             && due <= *at
         {
             play.pass(due);
-            let killed = play.is_game().then(|| kill(&mut play, due, now));
-            outcomes.push(killed.map(|killed| rest(killed, &capture.records[i..])));
+            let killed = kill(&mut play, due, now);
+            outcomes.push(Some(rest(killed, &capture.records[i..])));
         }
         play.pass(*at);
         play.act(*at, act);
@@ -277,6 +277,15 @@ fn nor_does_a_kill_between_a_press_and_its_judgement() {
     }
 }
 
+/// The pieces stand, and nobody touches them.
+#[test]
+fn nor_does_a_kill_before_the_game() {
+    kills_change_nothing(AWAY_MS, |capture| {
+        let moments = [500, 600, 700, 800].map(Millis).into_iter();
+        moments.filter(|at| is_quiet(capture, *at)).collect()
+    });
+}
+
 /// Wherever it is: some that arrive while nobody listens are missed, and nobody is accused of what came of it.
 #[test]
 fn nor_does_a_kill_at_any_instant_accuse_anybody() {
@@ -362,6 +371,23 @@ fn nor_does_one_that_is_away_for_seconds() {
     println!("{tried} restarts");
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
+}
+
+/// The pieces were arranged after the board had shown which way round it lies, and the daemon came later: it takes the board for
+/// one that lies the other way round, and pawns for pieces that go backwards.
+#[test]
+fn nor_does_one_that_takes_the_board_for_turned() {
+    let fixture = recorded("famous-rook-to-e1");
+    for at in [2241, 2979, 3062, 4113, 4318, 4796] {
+        let got = play_late(&fixture.capture, Millis(at));
+        let said: Vec<_> = besides(&fixture, &got).iter().map(|one| one.ply).collect();
+        assert!(said.is_empty(), "started at {at}: {said:?}");
+        let suspected = |event: &Event| matches!(&event.body, Body::Irregularity(said) if said.certainty == Certainty::Suspected);
+        assert!(
+            got.events.iter().any(suspected),
+            "started at {at}: it is looked at, and told"
+        );
+    }
 }
 
 /// Nobody knows what was played before, nor whose side of the clock is whose.

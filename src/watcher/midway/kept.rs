@@ -67,6 +67,13 @@ impl KeptMidway {
         if !(1..=MOST_WAYS).contains(&count) {
             return Err(format!("{count} ways: 1 to {MOST_WAYS} are possible"));
         }
+        if self
+            .ways
+            .iter()
+            .any(|way| way.white_left.is_some() != self.ways[0].white_left.is_some())
+        {
+            return Err("in some ways a clock runs, and in others none".to_owned());
+        }
         if !is_playable(&self.from) {
             return Err("each player has one king, and not in the position it goes on from".to_owned());
         }

@@ -3,9 +3,10 @@
 use crate::{
     dgt::{ClockReading, Lever, Message, PieceCode},
     event::{Body, Certainty},
+    laws::IrregularityKind,
     time::Millis,
     watcher::{
-        Settings, Watcher,
+        Settings, Snapshot, Watcher,
         testing::{hear, initial_pieces},
     },
 };
@@ -99,4 +100,165 @@ fn a_game_with_an_unread_piece_is_no_wrong_initial_position() {
         hear(&mut watcher, at, frame(5389, 5395, Lever::LeftHigh));
     }
     assert_eq!(irregularities(&mut watcher), []);
+}
+
+fn standing(left: u32, right: u32) -> Message<'static> {
+    Message::Clock(ClockReading::of_seconds(left, right, false, Lever::LeftHigh))
+}
+
+/// A watcher goes on from what another one kept.
+fn restarted(watcher: &Watcher) -> Watcher {
+    let kept = serde_json::to_string(&watcher.snapshot()).unwrap();
+    let snapshot = Snapshot::kept(Some(&kept), watcher.snapshot().seq);
+    assert_eq!(snapshot.lost(), [""; 0], "{kept}");
+    Watcher::new(Settings::default(), Some(snapshot))
+}
+
+/// Kinds and certainty of all irregularities.
+fn said(watcher: &mut Watcher) -> Vec<(IrregularityKind, Certainty)> {
+    let said = std::iter::from_fn(|| watcher.poll_event());
+    let kind = |body| match body {
+        Body::Irregularity(said) => Some((said.kind, said.certainty)),
+        _ => None,
+    };
+    said.filter_map(|event| kind(event.body)).collect()
+}
+
+/// White moves the king's pawn three squares and presses. Nobody replies.
+fn illegal_first_move(watcher: &mut Watcher, at: u64) {
+    hear(watcher, at, frame(5400, 5400, Lever::LeftHigh));
+    hear(watcher, at + 1000, field(52, 0));
+    hear(watcher, at + 1300, field(28, 1));
+    hear(watcher, at + 1600, frame(5398, 5400, Lever::RightHigh));
+    for s in 1..8 {
+        let right = 5400 - s as u32;
+        hear(
+            watcher,
+            at + 1600 + 1000 * s,
+            frame(5398, right, Lever::RightHigh),
+        );
+    }
+}
+
+/// The pieces lay in their box when the daemon was stopped or the cable came out, and stood again long before the round.
+#[test]
+fn a_gap_before_the_pieces_stand_again_is_no_excuse() {
+    for is_restart in [false, true] {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&initial_pieces()));
+        hear(&mut watcher, 200, standing(5400, 5400));
+        hear(&mut watcher, 2000, standing(5400, 5400));
+        if is_restart {
+            watcher = restarted(&watcher);
+        } else {
+            watcher.handle_link_down(Millis(3000), "cable");
+        }
+        watcher.handle_link_up(Millis(4000), "port");
+        let mut squares = initial_pieces();
+        squares[52] = PieceCode::EMPTY;
+        hear(&mut watcher, 4100, Message::Dump(&squares));
+        hear(&mut watcher, 4200, standing(5400, 5400));
+        hear(&mut watcher, 8000, field(52, 1));
+        hear(&mut watcher, 12_000, standing(5400, 5400));
+        illegal_first_move(&mut watcher, 20_000);
+        assert_eq!(
+            said(&mut watcher),
+            [(IrregularityKind::IllegalMove, Certainty::Certain)],
+            "restart: {is_restart}"
+        );
+    }
+}
+
+/// Somebody shows a half-move before the round, and the daemon is stopped. What it kept begins no game before the board tells
+/// what stands there.
+#[test]
+fn what_was_kept_begins_no_game_before_the_board_is_read() {
+    let mut watcher = Watcher::new(Settings::default(), None);
+    watcher.handle_link_up(Millis(0), "port");
+    hear(&mut watcher, 100, Message::Dump(&initial_pieces()));
+    hear(&mut watcher, 200, standing(5400, 5400));
+    hear(&mut watcher, 2000, field(52, 0));
+    hear(&mut watcher, 2300, field(36, 1));
+    hear(&mut watcher, 5000, standing(5400, 5400));
+    let mut watcher = restarted(&watcher);
+    watcher.handle_link_up(Millis(60_000), "port");
+    for at in [61_000, 62_000, 65_000] {
+        watcher.handle_timeout(Millis(at));
+    }
+    hear(&mut watcher, 70_000, Message::Dump(&initial_pieces()));
+    hear(&mut watcher, 70_010, standing(5400, 5400));
+    hear(&mut watcher, 80_000, standing(5400, 5400));
+    assert_eq!(watcher.game().start_fen, None);
+}
+
+/// King and queen stood exchanged when the daemon was stopped, and were put right before it came back to 1.e4.
+#[test]
+fn a_wrong_position_from_before_a_gap_is_not_believed() {
+    let mut watcher = Watcher::new(Settings::default(), None);
+    watcher.handle_link_up(Millis(0), "port");
+    let mut squares = initial_pieces();
+    squares.swap(59, 60);
+    hear(&mut watcher, 100, Message::Dump(&squares));
+    hear(&mut watcher, 200, standing(5400, 5400));
+    hear(&mut watcher, 5000, standing(5400, 5400));
+    let mut watcher = restarted(&watcher);
+    watcher.handle_link_up(Millis(60_000), "port");
+    let mut squares = initial_pieces();
+    squares.swap(52, 36);
+    hear(&mut watcher, 60_100, Message::Dump(&squares));
+    for s in 0..10 {
+        let right = 5390 - s as u32;
+        hear(
+            &mut watcher,
+            60_200 + 1000 * s,
+            frame(5393, right, Lever::RightHigh),
+        );
+    }
+    assert_eq!(said(&mut watcher), []);
+}
+
+/// A daemon that saw the pieces being set up says what is wrong with them, wherever they stand and whatever the clock shows.
+#[test]
+fn a_pawn_that_is_set_up_one_rank_too_far_is_said() {
+    for clock in [None, Some((5400, 5400)), Some((303, 303)), Some((300, 240))] {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&[PieceCode::EMPTY; 64]));
+        match clock {
+            Some((left, right)) => hear(&mut watcher, 200, standing(left, right)),
+            None => hear(&mut watcher, 200, Message::NoClock),
+        }
+        let mut squares = initial_pieces();
+        squares.swap(52, 44);
+        for (square, piece) in squares
+            .into_iter()
+            .enumerate()
+            .filter(|(_, piece)| *piece != PieceCode::EMPTY)
+        {
+            hear(
+                &mut watcher,
+                1000 + 100 * square as u64,
+                field(square as u8, piece.0),
+            );
+        }
+        if let Some((left, right)) = clock {
+            for s in 0..8 {
+                let left = left - s as u32;
+                hear(
+                    &mut watcher,
+                    10_000 + 1000 * s,
+                    frame(left, right, Lever::LeftHigh),
+                );
+            }
+        } else {
+            for (at, square, code) in [(12_000, 51, 0), (12_300, 35, 1), (15_000, 11, 0), (15_300, 27, 7)] {
+                hear(&mut watcher, at, field(square, code));
+            }
+            hear(&mut watcher, 30_000, Message::NoClock);
+        }
+        let said = said(&mut watcher);
+        let wrong = (IrregularityKind::InitialPositionWrong, Certainty::Certain);
+        assert!(said.contains(&wrong), "{clock:?}: {said:?}");
+    }
 }
