@@ -234,7 +234,7 @@ impl Core {
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
-            setup.missed_changes(now);
+            setup.missed_changes(now, &self.sensed);
             self.orientation_shown &= changed.count() <= STILL_THE_SAME;
         }
         if gap

@@ -65,12 +65,11 @@ impl Setup {
     }
 
     /// Squares changed while nobody read the board. A wrong initial position may have been put right.
-    pub(super) fn missed_changes(&mut self, now: Millis) {
+    pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed) {
         self.missed_until = Some(now);
-        if self
-            .array
-            .as_ref()
-            .is_some_and(|array| matches!(kind_of(array), Array::Wrong(_)))
+        let right = |square| sensed.at(square).is_piece() && sensed.at(square) == Placement::ARRAY.at(square);
+        if let Some(Array::Wrong(squares)) = self.array.as_ref().map(kind_of)
+            && squares.into_iter().any(right)
         {
             self.array = None;
             self.lines = None;
