@@ -1,6 +1,5 @@
 //! Nodes of a cluster of rmqttd, which speaks MQTT 5 and comes from the registry of crates. They tell each other everything
 //! and vote about nothing (`rmqtt-cluster-broadcast`): with the other kind, a node that led and is back soon ends itself.
-#![allow(dead_code)] // shared by several test programs.
 
 use std::{
     fs,

@@ -192,9 +192,8 @@ fn what_was_kept_begins_no_game_before_the_board_is_read() {
     assert_eq!(watcher.game().start_fen, None);
 }
 
-/// King and queen stood exchanged when the daemon was stopped, and were put right before it came back to 1.e4.
-#[test]
-fn a_wrong_position_from_before_a_gap_is_not_believed() {
+/// White's king and queen stood exchanged when the daemon was stopped. It comes back to 1.e4.
+fn exchanged_before_a_gap(put_right: bool) -> Vec<(IrregularityKind, Certainty)> {
     let mut watcher = Watcher::new(Settings::default(), None);
     watcher.handle_link_up(Millis(0), "port");
     let mut squares = initial_pieces();
@@ -204,18 +203,27 @@ fn a_wrong_position_from_before_a_gap_is_not_believed() {
     hear(&mut watcher, 5000, standing(5400, 5400));
     let mut watcher = restarted(&watcher);
     watcher.handle_link_up(Millis(60_000), "port");
-    let mut squares = initial_pieces();
+    if put_right {
+        squares.swap(59, 60);
+    }
     squares.swap(52, 36);
     hear(&mut watcher, 60_100, Message::Dump(&squares));
     for s in 0..10 {
-        let right = 5390 - s as u32;
-        hear(
-            &mut watcher,
-            60_200 + 1000 * s,
-            frame(5393, right, Lever::RightHigh),
-        );
+        let reading = frame(5393, 5390 - s as u32, Lever::RightHigh);
+        hear(&mut watcher, 60_200 + 1000 * s, reading);
     }
-    assert_eq!(said(&mut watcher), []);
+    said(&mut watcher)
+}
+
+#[test]
+fn a_wrong_position_from_before_a_gap_is_not_believed_once_it_was_put_right() {
+    assert_eq!(exchanged_before_a_gap(true), []);
+}
+
+#[test]
+fn what_stands_wrong_after_a_gap_as_before_is_said() {
+    let wrong = (IrregularityKind::InitialPositionWrong, Certainty::Certain);
+    assert_eq!(exchanged_before_a_gap(false), [wrong]);
 }
 
 /// A daemon that saw the pieces being set up says what is wrong with them, wherever they stand and whatever the clock shows.
