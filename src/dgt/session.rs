@@ -312,11 +312,12 @@ impl Session {
     }
 
     /// The game of this board goes on, and a program that was killed listened to it a moment ago. Asks the board for
-    /// its changes and its position before the greeting.
+    /// its changes, its clock and its position before the greeting.
     pub fn make_haste(&mut self, now: Millis) {
         if matches!(self.phase, Phase::Draining { .. }) {
             self.haste = Haste::Asked;
             self.ask(Command::UpdateNice);
+            self.ask(Command::Clock);
             self.ask(Command::Dump);
             self.pump(now);
         }

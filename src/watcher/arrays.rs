@@ -91,7 +91,7 @@ fn is_chess960(placement: &Placement) -> bool {
 }
 
 /// The rule of castling in a game in progress at `placement`. It is that of Chess960 if kings and rooks of
-/// both players stand as in one of its arrays, and not as in the standard one.
+/// both players stand as in one of its arrays, and not as in a standard game.
 pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
     let files = |color: Color| {
         let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
@@ -102,8 +102,11 @@ pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
         (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
     };
     match files(Color::White) {
-        // Rooks in the corners more likely belong to a standard game in which the kings have moved.
-        Some([File::A, _, File::H]) | None => CastlingMode::Standard,
+        // Rooks in the corners more likely belong to a standard game in which the kings have moved, and a king on the
+        // e-file with a rook in a corner to one in which the other rooks have.
+        Some([File::A, _, File::H] | [File::A, File::E, _] | [_, File::E, File::H]) | None => {
+            CastlingMode::Standard
+        }
         white if white == files(Color::Black) => CastlingMode::Chess960,
         _ => CastlingMode::Standard,
     }
@@ -220,6 +223,9 @@ mod tests {
         assert_eq!(of("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
         assert_eq!(of("r4rk1/pp3ppp/8/8/8/8/PP3PPP/R4RK1"), CastlingMode::Standard);
         assert_eq!(of("r2k3r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
+        assert_eq!(of("1r2k2r/pp3ppp/8/8/8/8/PP3PPP/1R2K2R"), CastlingMode::Standard);
+        assert_eq!(of("r3kr2/pp3ppp/8/8/8/8/PP3PPP/R3KR2"), CastlingMode::Standard);
+        assert_eq!(of("1r2kr2/pp3ppp/8/8/8/8/PP3PPP/1R2KR2"), CastlingMode::Chess960);
     }
 
     #[test]

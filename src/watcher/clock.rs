@@ -18,6 +18,9 @@ const EXCHANGED: u32 = 9;
 /// If the time that stood before a gap has run for no more seconds than these, the press in the gap was the only one.
 const ONE_PRESS_S: u32 = 5;
 
+/// A game in which no more of the first time was used than this has just begun, in seconds.
+const JUST_BEGUN_S: u32 = 1;
+
 /// What a clock that ran showed last before nobody listened for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::watcher) struct Ran {
@@ -25,6 +28,46 @@ pub(in crate::watcher) struct Ran {
     left: bool,
     /// The seconds of the time that stood.
     stood_s: u32,
+    /// Those of the time that ran. An older program did not keep them.
+    #[serde(default)]
+    ran_s: u32,
+}
+
+impl Ran {
+    /// The side whose time ran.
+    fn side(self) -> ClockSide {
+        if self.left {
+            ClockSide::Left
+        } else {
+            ClockSide::Right
+        }
+    }
+
+    /// How many presses at most came before the clock shows `reading`. None where the times do not tell.
+    fn most_presses(self, reading: &ClockReading) -> Option<usize> {
+        let shown = |side| reading.time(side).seconds;
+        let counting = reading.counting()?;
+        let (least, fell) = if counting == self.side() {
+            let is_as_before = shown(counting.other()) == self.stood_s;
+            (
+                0,
+                self.ran_s.checked_sub(shown(counting)).filter(|_| is_as_before)?,
+            )
+        } else {
+            (1, self.stood_s.checked_sub(shown(counting))?)
+        };
+        // Each player may have pressed once more in two seconds.
+        (fell <= ONE_PRESS_S).then_some(least + 2 * (fell as usize / 2))
+    }
+}
+
+/// The presses in a gap, by the times before it and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MissedPresses {
+    /// The side that was pressed once.
+    pub(super) once: Option<ClockSide>,
+    /// How many there were at most. None where the times do not tell.
+    pub(super) most: Option<usize>,
 }
 
 /// How well a press fits the player who moved last.
@@ -80,6 +123,8 @@ pub(super) struct Clock {
     pressed_at: Millis,
     /// What it showed before a gap after which it has shown nothing yet.
     ran: Option<Ran>,
+    /// How many presses at most came in the last gap, where the times tell.
+    missed: Option<usize>,
 }
 
 /// The last presses of both sides, by the times that the clock showed for the pressed side.
@@ -169,6 +214,7 @@ impl Clock {
         }
         if self.watch.reading().is_none() {
             self.found_running = reading.running;
+            self.missed = self.ran.and_then(|ran| ran.most_presses(&reading));
             self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
         }
         self.watch.heard(now, reading);
@@ -180,11 +226,13 @@ impl Clock {
         self.presses = None;
         self.stopped_at = None;
         self.ran = None;
+        self.missed = None;
     }
 
     /// Frames may have been missed, so the next one is not compared with the last.
     pub(super) fn gap(&mut self) {
         self.ran = self.ran();
+        self.missed = None;
         self.watch.forget();
         self.presses = None;
         self.stopped_at = None;
@@ -198,6 +246,7 @@ impl Clock {
         reading.counting().map(|side| Ran {
             left: side == ClockSide::Left,
             stood_s: reading.time(side.other()).seconds,
+            ran_s: reading.time(side).seconds,
         })
     }
 
@@ -209,17 +258,27 @@ impl Clock {
     /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not sure, or the
     /// clock is silent. Told once.
     pub(super) fn take_missed_press(&mut self) -> Option<Color> {
+        let side = self.take_missed()?.once?;
+        self.white.filter(|_| !self.guessed)?;
+        Some(self.player(side))
+    }
+
+    /// What came in the last gap before which it ran, once it has shown something since. Told once.
+    pub(super) fn take_missed(&mut self) -> Option<MissedPresses> {
         let reading = *self.reading()?;
         let ran = self.ran.take()?;
-        self.white.filter(|_| !self.guessed)?;
-        let side = if ran.left {
-            ClockSide::Left
-        } else {
-            ClockSide::Right
-        };
+        let side = ran.side();
         let fell = ran.stood_s.checked_sub(reading.time(side.other()).seconds);
         let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
-        once.then(|| self.player(side))
+        Some(MissedPresses {
+            once: once.then_some(side),
+            most: self.missed,
+        })
+    }
+
+    /// How many presses at most came in the last gap. None where the times do not tell, or the clock is silent since.
+    pub(super) fn most_missed_presses(&self) -> Option<usize> {
+        self.missed
     }
 
     pub(super) fn tick(&mut self, now: Millis) {
@@ -317,6 +376,17 @@ impl Clock {
         };
         let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
         !reading.running && times.into_iter().all(begins)
+    }
+
+    /// True in the first seconds of a game: a first time stands, and little less than that runs.
+    pub(super) fn has_just_begun(&self, increment: u32) -> bool {
+        self.reading()
+            .zip(self.counting())
+            .is_some_and(|(reading, counting)| {
+                let [runs, stands] = [counting, counting.other()].map(|side| reading.time(side).seconds);
+                is_first(stands, increment)
+                    && stands.checked_sub(runs).is_some_and(|used| used <= JUST_BEGUN_S)
+            })
     }
 
     /// True where a player has used time: the times differ, and one of them is none that a game begins with.
@@ -470,6 +540,48 @@ mod tests {
                 ClockReading::of_seconds(left, right, true, Lever::LeftHigh),
             );
             assert!(clock.is_under_way(increment) && !clock.is_fresh(first), "it runs");
+        }
+    }
+
+    #[test]
+    fn the_times_tell_how_many_presses_a_gap_had_at_most() {
+        // Before it the left time ran at 50 s, and 60 s stood on the right.
+        for (left, right, lever, most) in [
+            (49, 60, Lever::LeftHigh, Some(0)),
+            (48, 60, Lever::LeftHigh, Some(2)),
+            (44, 60, Lever::LeftHigh, None),
+            (49, 59, Lever::LeftHigh, None),
+            (49, 62, Lever::LeftHigh, None),
+            (52, 59, Lever::RightHigh, Some(1)),
+            (48, 57, Lever::RightHigh, Some(3)),
+            (48, 54, Lever::RightHigh, None),
+        ] {
+            let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+            let mut clock = Clock::new(ClockSideSetting::Auto);
+            clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh));
+            clock.gap();
+            assert_eq!(clock.most_missed_presses(), None, "the clock is silent");
+            clock.heard(Millis(9000), frame(left, right, lever));
+            assert_eq!(clock.most_missed_presses(), most, "{left} {right}");
+            clock.heard(Millis(9500), frame(left, right, lever));
+            assert_eq!(clock.most_missed_presses(), most, "it holds until the next gap");
+        }
+    }
+
+    #[test]
+    fn a_game_has_just_begun_where_nobody_has_pressed() {
+        for (left, right, increment, begun) in [
+            (180, 180, 0, true),
+            (179, 180, 0, true),
+            (178, 180, 0, false),
+            (179, 181, 0, false),
+            (181, 182, 2, true),
+            (180, 179, 0, false),
+        ] {
+            let mut clock = Clock::new(ClockSideSetting::Auto);
+            let reading = ClockReading::of_seconds(left, right, true, Lever::LeftHigh);
+            clock.heard(Millis(0), reading);
+            assert_eq!(clock.has_just_begun(increment), begun, "{left} {right}");
         }
     }
 

@@ -9,7 +9,10 @@ use std::sync::Arc;
 use shakmaty::Color;
 
 pub(super) use self::kept::KeptMidway;
-use super::{arrays::castling_of, clock::Clock};
+use super::{
+    arrays::castling_of,
+    clock::{Clock, MissedPresses},
+};
 use crate::{
     board::{Lines, Placement, Sensed, Stand, weight},
     dgt::ClockSide,
@@ -43,6 +46,10 @@ pub(super) struct Midway {
     last_press: Option<Millis>,
     /// By the clock the game went on when the watcher came: nobody saw how it began.
     pub(super) is_late: bool,
+    /// By the clock nobody had pressed when the watcher came.
+    pub(super) from_first_time: bool,
+    /// Half-moves may have been made that the hypotheses do not tell of.
+    pub(super) is_unsure: bool,
     ways: Vec<Way>,
 }
 
@@ -82,19 +89,22 @@ impl Midway {
             open: None,
             last_press: None,
             is_late: clock.shows_used_time(increment),
+            from_first_time: false,
+            is_unsure: false,
             ways: Color::ALL.map(way).into(),
         };
-        midway.hear_clock(clock);
+        midway.hear_clock(clock, increment);
         midway
     }
 
     /// Looks whether the clock runs now. If it does, either side of it may be White's.
-    pub(super) fn hear_clock(&mut self, clock: &Clock) {
+    pub(super) fn hear_clock(&mut self, clock: &Clock, increment: u32) {
         let Some(counting) = clock.counting() else { return };
         if self.ways.iter().all(|way| way.white.is_some()) {
             return;
         }
         self.is_late |= clock.was_found_running();
+        self.from_first_time = clock.has_just_begun(increment);
         let sides = [ClockSide::Left, ClockSide::Right];
         let possible = sides
             .into_iter()
@@ -102,6 +112,19 @@ impl Midway {
         let ways =
             possible.flat_map(|white| self.ways.iter().map(move |way| way.with_clock(white, counting)));
         self.ways = ways.collect();
+    }
+
+    /// `before` became `after` while nobody read the board. The hypotheses tell a change that one piece makes.
+    pub(super) fn missed_changes(&mut self, before: &Placement, after: &Placement) {
+        self.is_unsure |= !is_of_one_piece(before, after);
+    }
+
+    /// The clock tells which presses came while nobody heard it. The hypotheses tell a single one.
+    pub(super) fn missed_presses(&mut self, now: Millis, sensed: &Sensed, missed: MissedPresses) {
+        self.is_unsure |= missed.most.is_none_or(|most| most > 1);
+        if let Some(side) = missed.once {
+            self.pressed(now, sensed, side);
+        }
     }
 
     /// Squares changed.
@@ -208,7 +231,8 @@ impl Way {
     /// half-move that was under way when the watcher came.
     fn explains(&self) -> bool {
         let line = self.lines.best();
-        line.differing().is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
+        let fell = line.faults().fall.is_some();
+        line.differing().is_empty() && !fell && line.plies.iter().all(|ply| ply.kind.legal().is_some())
     }
 
     /// The same, except for missing pieces.
@@ -238,6 +262,17 @@ impl Way {
         let forgotten = self.unpressed && !line.plies.first().is_some_and(soon);
         line.total(sensed, now) + if forgotten { weight::UNPRESSED } else { 0.0 }
     }
+}
+
+/// True where no more than one piece went from its square to another, or was lifted.
+fn is_of_one_piece(before: &Placement, after: &Placement) -> bool {
+    let changed = before.differing(after);
+    let mut left = changed.into_iter().filter(|square| after.at(*square).is_empty());
+    let (Some(from), None) = (left.next(), left.next()) else {
+        return changed.is_empty();
+    };
+    let mut others = changed.into_iter().filter(|square| *square != from);
+    others.next().is_none_or(|to| after.at(to) == before.at(from)) && others.next().is_none()
 }
 
 /// The player to whom `side` of the clock belongs.

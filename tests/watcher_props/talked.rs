@@ -101,6 +101,6 @@ fn and_it_says_many_an_offence() {
         }
     }
     println!("killed every two seconds: {said} of {offences} offences said or suspected");
-    // Before an offence's press a hand is at the board for most of a second, and the daemon is deaf for 0.4 s of two.
-    assert!(said * 10 >= offences * 6, "{said} of {offences}");
+    // What is missed is in a game that is taken up in the middle while the kills go on.
+    assert!(said * 10 >= offences * 9, "{said} of {offences}");
 }

@@ -237,10 +237,11 @@ fn a_board_whose_game_goes_on_reports_throughout() {
     bench.run(5000);
     let begins = [
         (0, Command::UpdateNice),
-        (100, Command::Dump),
+        (100, Command::Clock),
+        (200, Command::Dump),
         (300, Command::Firmware),
     ];
-    assert_eq!(bench.said[..3], begins);
+    assert_eq!(bench.said[..4], begins);
     assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
     assert_eq!(bench.session.identity().serial(), Some("3000000001"));
     // A board that does not answer may be in any mode.

@@ -111,7 +111,7 @@ impl Core {
             return;
         };
         if let Some(midway) = &mut setup.midway {
-            midway.hear_clock(&self.clock);
+            midway.hear_clock(&self.clock, increment);
             midway.tick(now, &self.sensed);
             if let Some(due) = midway.given_up_at().map(|at| at.max(rest)) {
                 if now < due {
@@ -146,7 +146,7 @@ impl Core {
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
-        let Some(midway) = &setup.midway else { return };
+        let Some(midway) = &mut setup.midway else { return };
         if let (Some(_), Some(turn)) = (self.clock.white_side(), self.clock.running())
             && midway.is_quiet(now)
         {
@@ -169,8 +169,9 @@ impl Core {
         let from = midway.from.clone();
         if let Some(white) = way.white {
             // The players' first half-moves told whose side it is, and there may have been others before.
-            if midway.is_late && self.clock.white_side().is_none() {
+            if midway.is_late && !midway.from_first_time && self.clock.white_side().is_none() {
                 setup.missed_until = Some(now);
+                midway.is_unsure = true;
             }
             self.clock.found(white);
         }
@@ -288,9 +289,9 @@ impl Core {
         };
         let (in_doubt, absent, missed) = (setup.in_doubt, setup.absent, setup.missed_until);
         let is_late = setup.midway.as_ref().is_some_and(|midway| midway.is_late);
+        let unsure = setup.midway.as_ref().is_some_and(|midway| midway.is_unsure);
         // If one player alone lacks a piece, the board may not read it.
         let absent = absent || is_late && lacks_one(from);
-        let unsure = missed.is_some();
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         // If the watcher read the beginning in a lump, it knows as little of it as of a gap.

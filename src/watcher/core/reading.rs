@@ -5,7 +5,7 @@ use shakmaty::Bitboard;
 
 use super::{Core, Phase, start::Setup};
 use crate::{
-    board::{Code, Orientation, Sensed, bridge},
+    board::{Code, Orientation, Placement, Sensed, bridge},
     dgt::{Identity, Message, PieceCode},
     event::Body,
     time::Millis,
@@ -190,7 +190,7 @@ impl Core {
             {
                 game.stood_at_press(&before, &placement);
             }
-            core.reread(now, gap, changed);
+            core.reread(now, gap, &before, changed);
         });
         self.missed_press(now);
     }
@@ -198,6 +198,15 @@ impl Core {
     /// Takes in a press of which the clock tells after a gap, once the board was read, too.
     fn missed_press(&mut self, now: Millis) {
         if self.gap {
+            return;
+        }
+        if let Phase::Waiting(setup) = &mut self.phase
+            && let Some(midway) = &mut setup.midway
+        {
+            if let Some(missed) = self.clock.take_missed() {
+                midway.missed_presses(now, &self.sensed, missed);
+                self.heard(Heard::Press);
+            }
             return;
         }
         let Some(player) = self.clock.take_missed_press() else {
@@ -214,7 +223,7 @@ impl Core {
 
     /// The board sent a dump that differs from the known readings in `changed`. `gap` tells whether nobody
     /// read the board before it.
-    fn reread(&mut self, now: Millis, gap: bool, changed: Bitboard) {
+    fn reread(&mut self, now: Millis, gap: bool, before: &Placement, changed: Bitboard) {
         // If the board stands as before the gap, nothing was missed.
         let missed = !changed.is_empty();
         if let Phase::Game(game) = &mut self.phase
@@ -234,7 +243,7 @@ impl Core {
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
-            setup.missed_changes(now, &self.sensed);
+            setup.missed_changes(now, &self.sensed, before);
             self.orientation_shown &= changed.count() <= STILL_THE_SAME;
         }
         if gap

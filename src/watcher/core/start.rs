@@ -64,9 +64,12 @@ impl Setup {
         self.array.is_some() || self.midway.is_some() || self.in_doubt
     }
 
-    /// Squares changed while nobody read the board. A wrong initial position may have been put right.
-    pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed) {
+    /// Squares changed while nobody read the board, on which `before` stood. A wrong initial position may have been put right.
+    pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed, before: &Placement) {
         self.missed_until = Some(now);
+        if let Some(midway) = &mut self.midway {
+            midway.missed_changes(before, sensed.placement());
+        }
         let right = |square| sensed.at(square).is_piece() && sensed.at(square) == Placement::ARRAY.at(square);
         if let Some(Array::Wrong(squares)) = self.array.as_ref().map(kind_of)
             && squares.into_iter().any(right)

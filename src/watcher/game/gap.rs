@@ -164,6 +164,14 @@ impl Game {
             self.said_otherwise(ctx);
         }
         let Some(shortest) = shortest else {
+            if let Some(gap) = &mut self.unbridged
+                && ctx.clock.most_missed_presses().is_some()
+                && !ctx.still_for(REST_MS)
+            {
+                // Little was missed, and a hand is at the board.
+                gap.search = NextSearch::AfterClock(ctx.now);
+                return;
+            }
             self.gap_told(ctx, cut);
             if gap {
                 self.want_log(Need::Decide);
@@ -297,7 +305,7 @@ impl Game {
         if waits {
             return;
         }
-        self.bridge_gap(ctx, self.gap_limits());
+        self.bridge_gap(ctx, self.gap_limits(ctx));
     }
 
     /// True while an earlier position on the board may be a takeback: the clock is stopped, or has not sent a
@@ -322,15 +330,17 @@ impl Game {
     }
 
     /// Bounds of the search. Where an irregularity is open, the players have hardly played on, so the search
-    /// is short.
-    fn gap_limits(&self) -> bridge::Limits {
+    /// is short. So it is where the clock shows that there was no time for more: all half-moves but the last were
+    /// pressed.
+    fn gap_limits(&self, ctx: &Ctx<'_>) -> bridge::Limits {
         let plies = if self.open_at_board().next().is_none() {
-            6
+            TALE
         } else {
             2
         };
+        let presses = ctx.clock.most_missed_presses();
         bridge::Limits {
-            plies,
+            plies: presses.map_or(plies, |presses| plies.min(presses + 1)),
             ..bridge::Limits::default()
         }
     }
@@ -344,7 +354,7 @@ impl Game {
                 search: NextSearch::AfterChange(ctx.now),
                 ..gap
             });
-            self.bridge_gap(ctx, self.gap_limits());
+            self.bridge_gap(ctx, self.gap_limits(ctx));
         }
     }
 

@@ -25,6 +25,8 @@ pub(in crate::watcher) struct KeptMidway {
     open: Option<Millis>,
     last_press: Option<Millis>,
     is_late: bool,
+    from_first_time: bool,
+    is_unsure: bool,
     ways: Vec<KeptWay>,
 }
 
@@ -55,6 +57,8 @@ impl Midway {
             open: self.open,
             last_press: self.last_press,
             is_late: self.is_late,
+            from_first_time: self.from_first_time,
+            is_unsure: self.is_unsure,
             ways: self.ways.iter().map(kept).collect(),
         }
     }
@@ -98,6 +102,8 @@ impl KeptMidway {
             open: self.open,
             last_press: self.last_press,
             is_late: self.is_late,
+            from_first_time: self.from_first_time,
+            is_unsure: self.is_unsure,
             ways: ways?,
         })
     }
