@@ -146,6 +146,7 @@ impl Line {
         let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
         window.is_answered = !astray.is_empty() && self.is_answered(&window, &astray, sensed);
         let (mut like_reply, mut left_late) = (false, false);
+        let mut first_left = None::<Millis>;
         let mut pieces = Vec::new();
         for home in missing {
             let code = self.expects(home);
@@ -175,6 +176,7 @@ impl Line {
                 return None;
             }
             if lies.is_some() || window.has_missing(left) && !carried() {
+                first_left = Some(first_left.map_or(left, |first| first.min(left)));
                 pieces.push(Fallen {
                     home,
                     code,
@@ -184,11 +186,23 @@ impl Line {
             }
         }
         let fall = Fall::new(window.by, window.pressed, &pieces)?;
+        let two_hands = first_left.is_some_and(|left| self.is_replying(&fall, &window, left, sensed));
         Some(Fall {
             like_reply,
             left_late,
+            two_hands,
             ..fall
         })
+    }
+
+    /// True when at `left` the mover's hand was no longer over the board, and the opponent had lifted a piece for his reply.
+    fn is_replying(&self, fall: &Fall, window: &Window, left: Millis, sensed: &Sensed) -> bool {
+        let lifted = |s: Square| {
+            let gone = sensed.at(s).is_empty() && self.expects(s).color() == Some(!window.by);
+            gone && (window.done..left).contains(&sensed.since(s))
+        };
+        let missing = self.differing & !fall.squares();
+        left > window.hand.1 && missing.into_iter().any(lifted)
     }
 
     /// False when the time at which the piece of `home` left it tells that it has not fallen: as a rule the opponent has lifted it.

@@ -43,6 +43,10 @@ pub struct Fall {
     /// A piece was still read on its square after the press: the opponent's hand may have taken it.
     #[serde(default)]
     pub left_late: bool,
+    /// The mover's hand had left the board, and the opponent had lifted a piece for his reply, before the pieces left: nobody
+    /// knows whose hand it was.
+    #[serde(default)]
+    pub two_hands: bool,
     /// The opponent has pressed back, and waits for the pieces to be put right.
     pub returned: bool,
     /// What has happened since the press that would hardly have happened if nothing had fallen.
@@ -91,6 +95,7 @@ impl Fall {
             knocked: false,
             like_reply: false,
             left_late: false,
+            two_hands: false,
             returned: false,
             borne_out: BorneOut::default(),
         };

@@ -145,6 +145,20 @@ pub(super) fn lacks_one(placement: &Placement) -> bool {
     matches!(counts, [15, 16] | [16, 15])
 }
 
+/// So many pieces stand on the board at least where only a few are not read.
+const FEW_LACK: usize = 28;
+
+/// True when pieces lack although no pawn has moved: a few half-moves of knights captured them, or the board does not read them.
+pub(super) fn lacks_unplayed(placement: &Placement) -> bool {
+    let home = [Rank::First, Rank::Second, Rank::Seventh, Rank::Eighth];
+    let home = home
+        .map(Bitboard::from_rank)
+        .into_iter()
+        .fold(Bitboard::EMPTY, |all, rank| all | rank);
+    let count = placement.occupied().count();
+    home.is_superset(placement.occupied()) && (FEW_LACK..32).contains(&count)
+}
+
 /// True when `placement` could be a position of a game: each player has one king.
 pub(super) fn is_playable(placement: &Placement) -> bool {
     let kings = |color: Color| placement.squares_of(Code::from(color.king())).count();
@@ -252,6 +266,21 @@ mod tests {
         let mut sensed = Sensed::default();
         sensed.replace(Millis(0), placement);
         is_after_first_moves(&sensed, Millis(1000))
+    }
+
+    #[test]
+    fn pieces_that_lack_before_a_pawn_has_moved_may_be_there() {
+        let of = |placement: &str| lacks_unplayed(&array(placement));
+        assert!(
+            of("qnrbknbr/1ppppppp/8/8/8/8/1PPPPPPP/QNRBKNBR"),
+            "two pawns lack"
+        );
+        assert!(!of("qnrbknbr/pppppppp/8/8/8/8/PPPPPPPP/QNRBKNBR"), "none lacks");
+        assert!(
+            !of("qnrbknbr/1ppppppp/8/8/4P3/8/1PPP1PPP/QNRBKNBR"),
+            "a pawn has moved"
+        );
+        assert!(!of("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3"), "fourteen lack");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
         OrientationSetting, Table,
         arrays::{
             Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of, lacks_one,
-            stand_of,
+            lacks_unplayed, stand_of,
         },
         game::Game,
         midway::Midway,
@@ -235,6 +235,7 @@ impl Core {
         }
         game.missed_until = missed;
         game.doubt.gap = unseen.then_some(0);
+        game.doubt.absent = matches!(kind_of(array), Array::Wrong(_)) && lacks_unplayed(array);
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
@@ -290,8 +291,8 @@ impl Core {
         let (in_doubt, absent, missed) = (setup.in_doubt, setup.absent, setup.missed_until);
         let is_late = setup.midway.as_ref().is_some_and(|midway| midway.is_late);
         let unsure = setup.midway.as_ref().is_some_and(|midway| midway.is_unsure);
-        // If one player alone lacks a piece, the board may not read it.
-        let absent = absent || is_late && lacks_one(from);
+        // If one player alone lacks a piece, the board may not read it. Nor may it those that lack before a game.
+        let absent = absent || is_late && lacks_one(from) || lacks_unplayed(from);
         self.start_game(now, Arc::new(stand));
         let runs = self.clock.runs();
         // If the watcher read the beginning in a lump, it knows as little of it as of a gap.

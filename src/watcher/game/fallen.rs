@@ -1,6 +1,8 @@
 //! Pieces that fell or were displaced while a player moved, and were not in their places at that player's
 //! press (7.4, 7.6). The watcher reports them once that is clearly the likeliest hypothesis.
 
+use shakmaty::Square;
+
 use super::{
     Game,
     advice::{Finding, Scene},
@@ -58,10 +60,22 @@ impl Game {
             // Where nobody measured when the piece came back, nobody knows how long it was gone.
             let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
             let borne_out = fall.is_borne_out() && probability >= LIKELY;
-            let clear =
-                !fall.is_over() || measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
+            let is_sure = measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
+            let is_sure = is_sure && !self.has_hand_full(ctx, &fall);
+            let clear = !fall.two_hands && (!fall.is_over() || is_sure);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
+    }
+
+    /// True while the player to whom the pieces of `fall` were put back holds another piece. One hand does not do both:
+    /// the square of a piece that is read again had rather not been read.
+    fn has_hand_full(&self, ctx: &Ctx<'_>, fall: &Fall) -> bool {
+        let best = self.lines.best();
+        let held = |s: Square| {
+            let theirs = best.expects(s).color() == Some(!fall.by);
+            theirs && ctx.sensed.at(s).is_empty() && ctx.sensed.since(s) > fall.pressed
+        };
+        (best.differing() & !fall.squares()).into_iter().any(held)
     }
 
     /// True when an irregularity was reported of half-move `ply` that concerns displaced pieces, or whose
@@ -119,5 +133,86 @@ impl Game {
         {
             self.resolve(ctx, index, Resolution::Restored);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{Lever, Message, PieceCode},
+        event::{Body, Certainty},
+        watcher::testing::{after_e4, clock, hear},
+    };
+
+    /// White's pawn on d2, on the wire.
+    const D2: u8 = 51;
+    /// Black's pawn on h7.
+    const H7: u8 = 15;
+
+    /// Black plays 1...Nc6 at 6.0 s and presses at 6.8 s. The changes are those of one piece each, and come besides. Returns
+    /// how sure the watcher is of each irregularity.
+    fn said(changes: &[(u64, u8, u8)]) -> Vec<Certainty> {
+        let mut watcher = after_e4();
+        let mut all = vec![(5500, Some((1, 0))), (6000, Some((18, 9))), (6800, None)];
+        all.extend(
+            changes
+                .iter()
+                .map(|(at, square, code)| (*at, Some((*square, *code)))),
+        );
+        all.extend((7700..20_000).step_by(1000).map(|at| (at, None)));
+        all.sort_by_key(|(at, _)| *at);
+        for (at, change) in all {
+            let message = match change {
+                Some((square, code)) => Message::Field {
+                    square,
+                    piece: PieceCode(code),
+                },
+                None => clock(Lever::LeftHigh),
+            };
+            hear(&mut watcher, at, message);
+        }
+        let certainty = |body| match body {
+            Body::Irregularity(it) => Some(it.certainty),
+            _ => None,
+        };
+        std::iter::from_fn(|| watcher.poll_event())
+            .filter_map(|event| certainty(event.body))
+            .collect()
+    }
+
+    #[test]
+    fn a_piece_that_falls_while_the_opponent_replies_is_a_suspicion() {
+        // The pawn on h7 falls to h6, and is put back by White.
+        let falls = |lifted| {
+            said(&[
+                (6500, H7, 0),
+                (6530, H7 + 8, 7),
+                (8300, H7 + 8, 0),
+                (8700, H7, 7),
+                (lifted, D2, 0),
+                (lifted + 4000, D2 - 16, 1),
+            ])
+        };
+        assert_eq!(falls(9500), [Certainty::Certain]);
+        assert_eq!(
+            falls(6430),
+            [Certainty::Suspected],
+            "White had lifted the pawn on d2"
+        );
+    }
+
+    #[test]
+    fn a_piece_that_is_read_again_while_the_player_holds_another_is_a_suspicion() {
+        // The pawn on h7 is not read from Black's half-move on, and is read again.
+        let returns = |lifted| {
+            said(&[
+                (5900, H7, 0),
+                (10_500, H7, 7),
+                (lifted, D2, 0),
+                (11_500, D2 - 16, 1),
+            ])
+        };
+        assert_eq!(returns(11_000), [Certainty::Probable]);
+        assert_eq!(returns(9900), [Certainty::Suspected]);
     }
 }

@@ -1,11 +1,11 @@
 //! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
 //! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
-use shakmaty::Bitboard;
+use shakmaty::{Bitboard, Square, uci::UciMove};
 
 use super::{Game, advice::Finding, glimpse::TICKS};
 use crate::{
-    board::act::Reason,
+    board::{Stand, act::Reason},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
     watcher::{ctx::Ctx, gathers::TOGETHER_MS},
@@ -16,6 +16,9 @@ const SHAKY: usize = 24;
 /// A clock that runs shows what was pressed in a gap so long after it at the latest (milliseconds): it sends a frame each
 /// second.
 const TOLD_MS: u64 = 1500;
+
+/// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
+const UNREAD_MS: u64 = 5000;
 
 /// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
@@ -37,6 +40,32 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
             | IrregularityKind::PiecesDisplaced
             | IrregularityKind::MovedOutOfTurn
     )
+}
+
+/// True when the illegal move is legal without those pieces of the record that the board had not read for long by then. The
+/// record may have missed where they went.
+fn is_legal_as_shown(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+    let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
+    let (Some(act), IrregularityKind::IllegalMove) = (act, finding.kind) else {
+        return false;
+    };
+    let mut setup = finding.before.setup();
+    let unread = |square: &Square| {
+        let now = ctx.sensed.at(*square);
+        let gone = if now.is_empty() {
+            finding.at.since(ctx.sensed.since(*square))
+        } else {
+            ctx.sensed.was_empty_for(*square).unwrap_or_default()
+        };
+        now != finding.before.placement().at(*square) && gone >= UNREAD_MS
+    };
+    let unread: Bitboard = setup.board.occupied().into_iter().filter(unread).collect();
+    for square in unread {
+        setup.board.discard_piece_at(square);
+    }
+    let mode = finding.before.mode();
+    let shown = Stand::of_setup(setup, mode);
+    unread.any() && shown.moves().iter().any(|mv| mv.to_uci(mode) == act)
 }
 
 impl Game {
@@ -85,7 +114,7 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        if self.is_unheard(finding) || self.is_legal_turned(finding) {
+        if self.is_unheard(finding) || self.is_legal_turned(finding) || is_legal_as_shown(ctx, finding) {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
