@@ -30,6 +30,7 @@ mod dashboard_hall;
 mod dashboard_hand;
 mod dashboard_keys;
 mod dashboard_kings;
+mod dashboard_names;
 mod dashboard_page;
 mod dashboard_people;
 mod dashboard_record;

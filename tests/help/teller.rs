@@ -114,7 +114,7 @@ impl Teller {
     }
 
     /// Says an event, and the state of the game after it.
-    fn event(&mut self, at: &str, time: &str, body: &Value) {
+    pub fn event(&mut self, at: &str, time: &str, body: &Value) {
         let (gateway, board) = at.split_once("/board/").unwrap();
         let (seq, game) = self.boards.get_mut(at).unwrap();
         *seq += 1;
