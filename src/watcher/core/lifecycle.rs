@@ -32,6 +32,8 @@ const RESET_MS: u64 = 3000;
 /// If pieces are missing or stand in the middle, and more squares than these are wrong, a game had begun
 /// before.
 const MOST_WRONG: usize = 10;
+/// So many half-moves that follow the Laws show which way round the board lies.
+const PLAYED: usize = 10;
 /// A board that is connected during a game is taken as it stands after this long at rest.
 const MID_GAME_MS: u64 = 1000;
 
@@ -392,6 +394,7 @@ impl Core {
         };
         if game.is_watched() && !game.gap && game.given_up(&mut ctx) {
             let absent = game.doubt.absent || game.is_board_faulty();
+            let is_played = game.plies() >= PLAYED;
             game.end(&mut ctx, GameResult::Open, "moves_missed");
             let setup = Setup {
                 in_doubt: true,
@@ -399,6 +402,7 @@ impl Core {
                 ..Setup::default()
             };
             self.phase = Phase::Waiting(Box::new(setup));
+            self.orientation_shown |= is_played;
             self.look_for_start(now);
         }
     }

@@ -336,7 +336,11 @@ impl Core {
         }
         self.each(|core| {
             if let Phase::Waiting(setup) = &mut core.phase {
-                **setup = Setup::default();
+                **setup = Setup {
+                    in_doubt: setup.in_doubt,
+                    absent: setup.absent,
+                    ..Setup::default()
+                };
             }
         });
     }
