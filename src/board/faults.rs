@@ -127,6 +127,18 @@ impl Fall {
         self.borne_out != BorneOut::default() || self.returned
     }
 
+    /// True when a piece was read where it does not belong: it lay there.
+    #[must_use]
+    pub fn has_lain(&self) -> bool {
+        self.borne_out.lies || self.pieces().any(|piece| piece.lies.is_some())
+    }
+
+    /// True when somebody did something because of it: stopped the clock, or pressed back.
+    #[must_use]
+    pub fn is_noticed(&self) -> bool {
+        self.returned || self.borne_out.stopped || self.borne_out.returned
+    }
+
     /// True when the fall looks like a reply, and nobody did anything because of it but put the piece back.
     #[must_use]
     pub fn may_be_reply(&self) -> bool {

@@ -79,7 +79,7 @@ enum Phase {
 enum Haste {
     /// Nothing: the board may be in any mode.
     None,
-    /// The board's changes and its position.
+    /// The board's changes, its clock and its position.
     Asked,
     /// The same, and the board told its position.
     Answered,

@@ -19,6 +19,15 @@ pub struct Period {
     pub increment: u32,
 }
 
+impl Period {
+    /// True of the seconds that a clock may show before the first half-move.
+    #[must_use]
+    pub fn begins_with(&self, seconds: u32) -> bool {
+        let main = self.minutes * 60;
+        seconds == main || seconds == main + self.increment
+    }
+}
+
 /// Writes a period in the form that [`parse`] reads.
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -91,25 +91,31 @@ fn is_chess960(placement: &Placement) -> bool {
 }
 
 /// The rule of castling in a game in progress at `placement`. It is that of Chess960 if kings and rooks of
-/// both players stand as in one of its arrays, and not as in a standard game.
+/// both players stand as in one of its arrays, and not as in a standard game: a king on the e-file with a rook in a corner more
+/// likely belongs to a standard game in which the other rooks have moved.
 pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
-    let files = |color: Color| {
-        let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
-        let of = |piece| placement.squares_of(Code::from(piece)) & rank;
-        let king = of(color.king()).single_square()?.file();
-        let rooks = of(color.rook());
-        let (first, last) = (rooks.first()?.file(), rooks.last()?.file());
-        (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
-    };
-    match files(Color::White) {
-        // Rooks in the corners more likely belong to a standard game in which the kings have moved, and a king on the
-        // e-file with a rook in a corner to one in which the other rooks have.
-        Some([File::A, _, File::H] | [File::A, File::E, _] | [_, File::E, File::H]) | None => {
-            CastlingMode::Standard
-        }
-        white if white == files(Color::Black) => CastlingMode::Chess960,
+    match home_files(placement, Color::White) {
+        Some([File::A, File::E, _] | [_, File::E, File::H]) => CastlingMode::Standard,
+        _ if may_be_chess960(placement) => CastlingMode::Chess960,
         _ => CastlingMode::Standard,
     }
+}
+
+/// True when kings and rooks of both players stand as in one of the arrays of Chess960. Rooks in both corners more likely belong
+/// to a standard game in which the kings have moved.
+pub(super) fn may_be_chess960(placement: &Placement) -> bool {
+    let white = home_files(placement, Color::White);
+    !matches!(white, None | Some([File::A, _, File::H])) && white == home_files(placement, Color::Black)
+}
+
+/// The files of the first rook, the king and the second rook of `color`, if these stand on its first rank in this order.
+fn home_files(placement: &Placement, color: Color) -> Option<[File; 3]> {
+    let rank = Bitboard::from_rank(color.fold_wb(Rank::First, Rank::Eighth));
+    let of = |piece| placement.squares_of(Code::from(piece)) & rank;
+    let king = of(color.king()).single_square()?.file();
+    let rooks = of(color.rook());
+    let (first, last) = (rooks.first()?.file(), rooks.last()?.file());
+    (rooks.count() == 2 && first < king && king < last).then_some([first, king, last])
 }
 
 /// The position that a game from `placement` starts from.

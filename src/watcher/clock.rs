@@ -1,7 +1,10 @@
 //! The clock of a board in the players' terms: which side belongs to whom, and whose time runs.
 
-use serde::{Deserialize, Serialize};
+mod missed;
+
 use shakmaty::Color;
+
+pub(in crate::watcher) use missed::{MissedPresses, Ran};
 
 use super::ClockSideSetting;
 use crate::{
@@ -20,55 +23,6 @@ const ONE_PRESS_S: u32 = 5;
 
 /// A game in which no more of the first time was used than this has just begun, in seconds.
 const JUST_BEGUN_S: u32 = 1;
-
-/// What a clock that ran showed last before nobody listened for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::watcher) struct Ran {
-    /// True if the left time ran.
-    left: bool,
-    /// The seconds of the time that stood.
-    stood_s: u32,
-    /// Those of the time that ran. An older program did not keep them.
-    #[serde(default)]
-    ran_s: u32,
-}
-
-impl Ran {
-    /// The side whose time ran.
-    fn side(self) -> ClockSide {
-        if self.left {
-            ClockSide::Left
-        } else {
-            ClockSide::Right
-        }
-    }
-
-    /// How many presses at most came before the clock shows `reading`. None where the times do not tell.
-    fn most_presses(self, reading: &ClockReading) -> Option<usize> {
-        let shown = |side| reading.time(side).seconds;
-        let counting = reading.counting()?;
-        let (least, fell) = if counting == self.side() {
-            let is_as_before = shown(counting.other()) == self.stood_s;
-            (
-                0,
-                self.ran_s.checked_sub(shown(counting)).filter(|_| is_as_before)?,
-            )
-        } else {
-            (1, self.stood_s.checked_sub(shown(counting))?)
-        };
-        // Each player may have pressed once more in two seconds.
-        (fell <= ONE_PRESS_S).then_some(least + 2 * (fell as usize / 2))
-    }
-}
-
-/// The presses in a gap, by the times before it and after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MissedPresses {
-    /// The side that was pressed once.
-    pub(super) once: Option<ClockSide>,
-    /// How many there were at most. None where the times do not tell.
-    pub(super) most: Option<usize>,
-}
 
 /// How well a press fits the player who moved last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +77,10 @@ pub(super) struct Clock {
     pressed_at: Millis,
     /// What it showed before a gap after which it has shown nothing yet.
     ran: Option<Ran>,
-    /// How many presses at most came in the last gap, where the times tell.
+    /// How many presses came in the last gap, where the times tell.
     missed: Option<usize>,
+    /// When the last frame came, in milliseconds by the wall clock.
+    heard_ms: Option<i64>,
 }
 
 /// The last presses of both sides, by the times that the clock showed for the pressed side.
@@ -187,7 +143,8 @@ impl Clock {
         }
     }
 
-    pub(super) fn heard(&mut self, now: Millis, reading: ClockReading) {
+    /// Takes a frame that came at `now`; `at_ms` is the wall clock's time then, where it is known.
+    pub(super) fn heard(&mut self, now: Millis, reading: ClockReading, at_ms: Option<i64>) {
         self.attached = Some(true);
         if let Some(last) = self
             .watch
@@ -214,9 +171,10 @@ impl Clock {
         }
         if self.watch.reading().is_none() {
             self.found_running = reading.running;
-            self.missed = self.ran.and_then(|ran| ran.most_presses(&reading));
+            self.missed = self.ran.and_then(|ran| ran.presses(&reading, at_ms));
             self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
         }
+        self.heard_ms = at_ms;
         self.watch.heard(now, reading);
     }
 
@@ -240,19 +198,26 @@ impl Clock {
 
     /// What to compare with the first frame after a gap that begins now.
     pub(super) fn ran(&self) -> Option<Ran> {
-        let Some(reading) = self.watch.reading() else {
+        // What was missed before is not told yet.
+        if self.ran.is_some() {
             return self.ran;
-        };
+        }
+        let reading = self.watch.reading()?;
         reading.counting().map(|side| Ran {
             left: side == ClockSide::Left,
             stood_s: reading.time(side.other()).seconds,
             ran_s: reading.time(side).seconds,
+            gains_s: self
+                .gains
+                .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
+            at_ms: self.heard_ms,
         })
     }
 
     /// Goes on after a gap before which the clock showed `ran`.
     pub(super) fn go_on(&mut self, ran: Option<Ran>) {
         self.ran = ran;
+        self.gains = ran.map_or([0; 2], |ran| ran.gains_s.map(|gain| u64::from(gain) * 1000));
     }
 
     /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not sure, or the
@@ -272,13 +237,24 @@ impl Clock {
         let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
         Some(MissedPresses {
             once: once.then_some(side),
-            most: self.missed,
+            count: self.missed,
         })
     }
 
-    /// How many presses at most came in the last gap. None where the times do not tell, or the clock is silent since.
-    pub(super) fn most_missed_presses(&self) -> Option<usize> {
-        self.missed
+    /// How many presses came in the last gap. None where the times do not tell, the clock is silent since, or somebody has
+    /// pressed since.
+    pub(super) fn missed_presses(&self) -> Option<usize> {
+        self.missed.filter(|_| self.presses.is_none())
+    }
+
+    /// True where presses may have come in the last gap that nobody knows of: the clock runs, and neither was it heard to run
+    /// before the gap nor has it just begun.
+    pub(super) fn may_have_missed(&self, first: Option<&Period>) -> bool {
+        if self.is_silent() {
+            self.ran.is_none()
+        } else {
+            self.runs() && self.missed.is_none() && !self.has_just_begun(first)
+        }
     }
 
     pub(super) fn tick(&mut self, now: Millis) {
@@ -370,23 +346,19 @@ impl Clock {
         let (Some(reading), Some(first)) = (self.reading(), first) else {
             return false;
         };
-        let begins = |seconds: u32| {
-            let main = first.minutes * 60;
-            seconds == main || seconds == main + first.increment
-        };
         let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
-        !reading.running && times.into_iter().all(begins)
+        !reading.running && times.into_iter().all(|seconds| first.begins_with(seconds))
     }
 
-    /// True in the first seconds of a game: a first time stands, and little less than that runs.
-    pub(super) fn has_just_begun(&self, increment: u32) -> bool {
-        self.reading()
-            .zip(self.counting())
-            .is_some_and(|(reading, counting)| {
-                let [runs, stands] = [counting, counting.other()].map(|side| reading.time(side).seconds);
-                is_first(stands, increment)
-                    && stands.checked_sub(runs).is_some_and(|used| used <= JUST_BEGUN_S)
-            })
+    /// True in the first seconds of a game: the first time stands, and little less than that runs. `first` is the first period,
+    /// where it is known.
+    pub(super) fn has_just_begun(&self, first: Option<&Period>) -> bool {
+        let Some((reading, counting)) = self.reading().zip(self.counting()) else {
+            return false;
+        };
+        let [runs, stands] = [counting, counting.other()].map(|side| reading.time(side).seconds);
+        let is_first = first.map_or(stands % 60 == 0, |first| first.begins_with(stands));
+        is_first && stands.checked_sub(runs).is_some_and(|used| used <= JUST_BEGUN_S)
     }
 
     /// True where a player has used time: the times differ, and one of them is none that a game begins with.

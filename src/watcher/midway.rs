@@ -16,6 +16,7 @@ use super::{
 use crate::{
     board::{Lines, Placement, Sensed, Stand, weight},
     dgt::ClockSide,
+    game::Period,
     time::Millis,
 };
 
@@ -50,6 +51,8 @@ pub(super) struct Midway {
     pub(super) from_first_time: bool,
     /// Half-moves may have been made that the hypotheses do not tell of.
     pub(super) is_unsure: bool,
+    /// Squares changed in a gap, and the clock has not told yet which presses came in it.
+    is_open: bool,
     ways: Vec<Way>,
 }
 
@@ -69,8 +72,8 @@ pub(super) struct Way {
 }
 
 impl Midway {
-    /// The game that may go on from what stands on the board. `increment` is that of the first period, in seconds.
-    pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock, increment: u32) -> Self {
+    /// The game that may go on from what stands on the board. `first` is the first period, where it is known.
+    pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock, first: Option<&Period>) -> Self {
         let mode = castling_of(sensed.placement());
         let way = |turn| {
             let stand = Stand::of_placement(sensed.placement(), turn, mode);
@@ -88,23 +91,24 @@ impl Midway {
             astray: None,
             open: None,
             last_press: None,
-            is_late: clock.shows_used_time(increment),
+            is_late: clock.shows_used_time(first.map_or(0, |first| first.increment)),
             from_first_time: false,
             is_unsure: false,
+            is_open: false,
             ways: Color::ALL.map(way).into(),
         };
-        midway.hear_clock(clock, increment);
+        midway.hear_clock(clock, first);
         midway
     }
 
     /// Looks whether the clock runs now. If it does, either side of it may be White's.
-    pub(super) fn hear_clock(&mut self, clock: &Clock, increment: u32) {
+    pub(super) fn hear_clock(&mut self, clock: &Clock, first: Option<&Period>) {
         let Some(counting) = clock.counting() else { return };
         if self.ways.iter().all(|way| way.white.is_some()) {
             return;
         }
         self.is_late |= clock.was_found_running();
-        self.from_first_time = clock.has_just_begun(increment);
+        self.from_first_time = clock.has_just_begun(first);
         let sides = [ClockSide::Left, ClockSide::Right];
         let possible = sides
             .into_iter()
@@ -114,14 +118,17 @@ impl Midway {
         self.ways = ways.collect();
     }
 
-    /// `before` became `after` while nobody read the board. The hypotheses tell a change that one piece makes.
-    pub(super) fn missed_changes(&mut self, before: &Placement, after: &Placement) {
-        self.is_unsure |= !is_of_one_piece(before, after);
+    /// `before` became `after` while nobody read the board, and `unknown` presses may have come. The hypotheses tell a change
+    /// that one piece makes.
+    pub(super) fn missed_changes(&mut self, before: &Placement, after: &Placement, unknown: bool) {
+        self.is_open = true;
+        self.is_unsure |= unknown || !is_of_one_piece(before, after);
     }
 
     /// The clock tells which presses came while nobody heard it. The hypotheses tell a single one.
     pub(super) fn missed_presses(&mut self, now: Millis, sensed: &Sensed, missed: MissedPresses) {
-        self.is_unsure |= missed.most.is_none_or(|most| most > 1);
+        let is_open = std::mem::take(&mut self.is_open);
+        self.is_unsure |= missed.count.map_or(is_open, |count| count > 1);
         if let Some(side) = missed.once {
             self.pressed(now, sensed, side);
         }

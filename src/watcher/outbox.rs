@@ -110,6 +110,14 @@ impl Outbox {
     }
 }
 
+impl Outbox {
+    /// The wall clock's time at the core's `now`, in Unix milliseconds, where the one at the origin is known.
+    pub(super) fn wall_ms(&self, settings: &Settings, now: Millis) -> Option<i64> {
+        let since_start = i64::try_from((now - self.before).0).ok()?;
+        settings.epoch_ms?.checked_add(since_start)
+    }
+}
+
 /// The id of event number `seq` of the board.
 pub(super) fn event_id(settings: &Settings, seq: u64) -> String {
     format!("{}/{}/{seq}", settings.gateway, settings.board)

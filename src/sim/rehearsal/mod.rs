@@ -276,6 +276,10 @@ impl Rehearsal {
 
     fn start(&mut self, kept: Option<Snapshot>) {
         let mut watcher = Watcher::new(self.settings.clone(), kept);
+        if self.journal.is_some() {
+            // A daemon that goes on knows by the wall clock for how long it was away.
+            watcher.set_epoch(i64::try_from(self.started).ok());
+        }
         watcher.handle_link_up(Millis(0), "rehearsal");
         self.watcher = Some(watcher);
     }

@@ -8,6 +8,7 @@ fn whoever_starts_a_stopped_clock_again_is_heard() {
         clock.heard(
             Millis(at),
             ClockReading::of_seconds(5397, 5400, running, Lever::LeftHigh),
+            None,
         );
         clock.tick(Millis(at + 900));
         while clock.poll().is_some() {}
@@ -43,6 +44,7 @@ fn times_tell_whether_a_game_goes_on() {
         clock.heard(
             Millis(0),
             ClockReading::of_seconds(left, right, false, Lever::LeftHigh),
+            None,
         );
         let increment = first.map_or(0, |period: &Period| period.increment);
         assert_eq!(clock.is_under_way(increment), used, "{left} {right}");
@@ -50,50 +52,103 @@ fn times_tell_whether_a_game_goes_on() {
         clock.heard(
             Millis(500),
             ClockReading::of_seconds(left, right, true, Lever::LeftHigh),
+            None,
         );
         assert!(clock.is_under_way(increment) && !clock.is_fresh(first), "it runs");
     }
 }
 
+/// The clock after the presses that are made with these increments (seconds), the left side first, and a gap of so many seconds
+/// before which the left time ran at 500 s and 600 s stood on the right.
+fn after_gap(increments: [u32; 2], gap_s: Option<i64>, left: u32, right: u32, lever: Lever) -> Clock {
+    let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+    let mut clock = Clock::new(ClockSideSetting::Auto);
+    let [left_gains, right_gains] = increments;
+    let began = gap_s.map(|_| 0);
+    clock.heard(
+        Millis(0),
+        frame(500 - left_gains, 600 - right_gains, Lever::LeftHigh),
+        began,
+    );
+    clock.heard(
+        Millis(4000),
+        frame(500, 600 - right_gains, Lever::RightHigh),
+        began,
+    );
+    clock.heard(Millis(8000), frame(500, 600, Lever::LeftHigh), began);
+    clock.gap();
+    assert_eq!(clock.missed_presses(), None, "the clock is silent");
+    clock.heard(
+        Millis(9000),
+        frame(left, right, lever),
+        gap_s.map(|gap| gap * 1000),
+    );
+    clock
+}
+
 #[test]
-fn the_times_tell_how_many_presses_a_gap_had_at_most() {
-    // Before it the left time ran at 50 s, and 60 s stood on the right.
-    for (left, right, lever, most) in [
-        (49, 60, Lever::LeftHigh, Some(0)),
-        (48, 60, Lever::LeftHigh, Some(2)),
-        (44, 60, Lever::LeftHigh, None),
-        (49, 59, Lever::LeftHigh, None),
-        (49, 62, Lever::LeftHigh, None),
-        (52, 59, Lever::RightHigh, Some(1)),
-        (48, 57, Lever::RightHigh, Some(3)),
-        (48, 54, Lever::RightHigh, None),
+fn the_times_tell_how_many_presses_a_gap_had() {
+    use Lever::{LeftHigh, RightHigh};
+    for (gap_s, left, right, lever, presses) in [
+        (1, 499, 600, LeftHigh, Some(0)),
+        (0, 500, 600, LeftHigh, Some(0)),
+        (9, 490, 600, LeftHigh, Some(0)),
+        (3, 528, 599, RightHigh, Some(1)),
+        (61, 499, 600, LeftHigh, Some(2)),
+        (61, 527, 602, RightHigh, Some(3)),
+        (3, 529, 629, LeftHigh, Some(2)),
+        (3, 559, 628, RightHigh, Some(3)),
+        (20, 499, 600, LeftHigh, None),
+        (3, 499, 600, RightHigh, None),
+        (-3, 503, 600, LeftHigh, None),
+        (700, 500, 500, LeftHigh, None),
     ] {
-        let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
-        let mut clock = Clock::new(ClockSideSetting::Auto);
-        clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh));
-        clock.gap();
-        assert_eq!(clock.most_missed_presses(), None, "the clock is silent");
-        clock.heard(Millis(9000), frame(left, right, lever));
-        assert_eq!(clock.most_missed_presses(), most, "{left} {right}");
-        clock.heard(Millis(9500), frame(left, right, lever));
-        assert_eq!(clock.most_missed_presses(), most, "it holds until the next gap");
+        let clock = after_gap([30, 30], Some(gap_s), left, right, lever);
+        assert_eq!(clock.missed_presses(), presses, "{gap_s} s, {left} {right}");
     }
+    let presses = |increments, gap_s| after_gap(increments, gap_s, 499, 600, LeftHigh).missed_presses();
+    assert_eq!(presses([30, 30], None), None, "nobody knows how long it was");
+    assert_eq!(presses([3, 3], Some(1)), None, "three seconds may be rounding");
+    assert_eq!(presses([30, 12], Some(1)), None, "what a press adds is not known");
+}
+
+#[test]
+fn what_a_gap_had_is_known_until_somebody_presses_and_over_a_second_gap() {
+    let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+    let mut clock = after_gap([30, 30], Some(1), 499, 600, Lever::LeftHigh);
+    clock.gap();
+    clock.heard(Millis(10_000), frame(528, 600, Lever::RightHigh), Some(2000));
+    assert_eq!(
+        clock.missed_presses(),
+        Some(1),
+        "nobody has asked for the first gap"
+    );
+    assert_eq!(clock.take_missed().and_then(|missed| missed.count), Some(1));
+    clock.heard(Millis(11_000), frame(528, 628, Lever::LeftHigh), Some(3000));
+    assert_eq!(clock.missed_presses(), None, "somebody has pressed since");
 }
 
 #[test]
 fn a_game_has_just_begun_where_nobody_has_pressed() {
-    for (left, right, increment, begun) in [
-        (180, 180, 0, true),
-        (179, 180, 0, true),
-        (178, 180, 0, false),
-        (179, 181, 0, false),
-        (181, 182, 2, true),
-        (180, 179, 0, false),
+    let blitz = Period {
+        moves: None,
+        minutes: 3,
+        increment: 2,
+    };
+    for (left, right, first, begun) in [
+        (180, 180, None, true),
+        (179, 180, None, true),
+        (178, 180, None, false),
+        (179, 181, None, false),
+        (180, 179, None, false),
+        (181, 182, Some(&blitz), true),
+        (179, 180, Some(&blitz), true),
+        (119, 120, Some(&blitz), false),
     ] {
         let mut clock = Clock::new(ClockSideSetting::Auto);
         let reading = ClockReading::of_seconds(left, right, true, Lever::LeftHigh);
-        clock.heard(Millis(0), reading);
-        assert_eq!(clock.has_just_begun(increment), begun, "{left} {right}");
+        clock.heard(Millis(0), reading, None);
+        assert_eq!(clock.has_just_begun(first), begun, "{left} {right}");
     }
 }
 
@@ -102,10 +157,10 @@ fn missed(lever: Lever, right: u32, white: Option<ClockSide>) -> Option<Color> {
     let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
     let mut clock = Clock::new(ClockSideSetting::Auto);
     white.into_iter().for_each(|side| clock.found(side));
-    clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh));
+    clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh), None);
     clock.gap();
     assert_eq!(clock.take_missed_press(), None, "the clock is silent");
-    clock.heard(Millis(9000), frame(45, right, lever));
+    clock.heard(Millis(9000), frame(45, right, lever), None);
     let missed = clock.take_missed_press();
     assert_eq!(clock.take_missed_press(), None, "told once");
     missed

@@ -108,12 +108,11 @@ impl Core {
     /// `needed` half-moves in turn must show that a game is played at all.
     fn start_mid_game(&mut self, now: Millis, needed: usize) {
         let rest = self.sensed.last_change() + MID_GAME_MS;
-        let increment = self.first_increment();
         let Phase::Waiting(setup) = &mut self.phase else {
             return;
         };
         if let Some(midway) = &mut setup.midway {
-            midway.hear_clock(&self.clock, increment);
+            midway.hear_clock(&self.clock, self.settings.periods.first());
             midway.tick(now, &self.sensed);
             if let Some(due) = midway.given_up_at().map(|at| at.max(rest)) {
                 if now < due {
@@ -137,7 +136,8 @@ impl Core {
             let Phase::Waiting(setup) = &mut self.phase else {
                 return;
             };
-            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock, increment));
+            let first = self.settings.periods.first();
+            setup.midway = Some(Midway::new(&self.sensed, now, &self.clock, first));
             setup.missed_until = None;
         }
         self.take_up_midway(now, needed, rest);
@@ -237,7 +237,7 @@ impl Core {
         }
         game.missed_until = missed;
         game.doubt.gap = unseen.then_some(0);
-        game.doubt.absent = matches!(kind_of(array), Array::Wrong(_)) && lacks_unplayed(array);
+        game.doubt.absent = lacks_unplayed(array) && is_far_from_array(array);
         game.lines.set_clock_runs(self.clock.runs());
         game.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
@@ -273,7 +273,7 @@ impl Core {
             game.colours_reversed(&mut ctx);
         }
         if let Array::Wrong(squares) = kind_of(array)
-            && (is_full_array(array) || squares.count() <= MOST_WRONG)
+            && !is_far_from_array(array)
         {
             game.array_wrong(&mut ctx, array, squares);
         }
@@ -461,6 +461,15 @@ impl Core {
         }
         now >= due
     }
+}
+
+/// True when so much is wrong with the array that a game had begun before, or that it is one of Chess960 that is not read whole.
+fn is_far_from_array(array: &Placement) -> bool {
+    let wrong = match kind_of(array) {
+        Array::Wrong(squares) => squares.count(),
+        Array::Standard | Array::Chess960 => 0,
+    };
+    !is_full_array(array) && wrong > MOST_WRONG
 }
 
 #[cfg(test)]

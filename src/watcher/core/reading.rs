@@ -78,7 +78,8 @@ impl Core {
                     self.emit(now, Body::ClockConnected);
                 }
                 self.clock_battery(now, reading.battery_low);
-                self.clock.heard(now, *reading);
+                let at_ms = self.out.wall_ms(&self.settings, now);
+                self.clock.heard(now, *reading, at_ms);
                 self.out.changed.clock = true;
                 self.clock_events();
                 self.missed_press(now);
@@ -205,7 +206,9 @@ impl Core {
         {
             if let Some(missed) = self.clock.take_missed() {
                 midway.missed_presses(now, &self.sensed, missed);
-                self.heard(Heard::Press);
+                if missed.once.is_some() {
+                    self.heard(Heard::Press);
+                }
             }
             return;
         }
@@ -243,7 +246,8 @@ impl Core {
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
-            setup.missed_changes(now, &self.sensed, before);
+            let unknown = self.clock.may_have_missed(self.settings.periods.first());
+            setup.missed_changes(now, &self.sensed, before, unknown);
             self.orientation_shown &= changed.count() <= STILL_THE_SAME;
         }
         if gap

@@ -64,11 +64,12 @@ impl Setup {
         self.array.is_some() || self.midway.is_some() || self.in_doubt
     }
 
-    /// Squares changed while nobody read the board, on which `before` stood. A wrong initial position may have been put right.
-    pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed, before: &Placement) {
+    /// Squares changed while nobody read the board, on which `before` stood. `unknown` tells whether presses may have come, too, that
+    /// nobody knows of. A wrong initial position may have been put right.
+    pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed, before: &Placement, unknown: bool) {
         self.missed_until = Some(now);
         if let Some(midway) = &mut self.midway {
-            midway.missed_changes(before, sensed.placement());
+            midway.missed_changes(before, sensed.placement(), unknown);
         }
         let right = |square| sensed.at(square).is_piece() && sensed.at(square) == Placement::ARRAY.at(square);
         if let Some(Array::Wrong(squares)) = self.array.as_ref().map(kind_of)

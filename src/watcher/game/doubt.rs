@@ -127,7 +127,7 @@ impl Game {
             .clock
             .stopped_at
             .is_some_and(|at| pressed.is_some_and(|pressed| at >= pressed));
-        self.doubt.any() || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
+        self.doubt.any() || self.awaits_rest() || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
     }
 
     /// True when a square shows another piece than the record, that piece had stood there for long when the

@@ -62,18 +62,31 @@ impl Game {
             let borne_out = fall.is_borne_out() && probability >= LIKELY;
             let is_sure = measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
             let is_sure = is_sure && !self.has_hand_full(ctx, &fall);
-            let clear = !fall.two_hands && (!fall.is_over() || is_sure);
+            // Whoever stops the clock or presses back has seen whose hand it was.
+            let is_open = fall.two_hands && !stopped && !fall.is_noticed();
+            if is_open && !fall.is_over() {
+                return;
+            }
+            let clear = !is_open && (!fall.is_over() || is_sure);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }
 
-    /// True while the player to whom the pieces of `fall` were put back holds another piece. One hand does not do both:
-    /// the square of a piece that is read again had rather not been read.
+    /// True while the player to whom the pieces of `fall` were put back holds another piece, which he lifted before. One hand
+    /// does not do both: a piece that was read nowhere meanwhile had rather not been read on its square.
     fn has_hand_full(&self, ctx: &Ctx<'_>, fall: &Fall) -> bool {
+        if fall.has_lain() {
+            return false;
+        }
+        let back = fall.homes().into_iter().map(|home| ctx.sensed.since(home)).max();
         let best = self.lines.best();
         let held = |s: Square| {
             let theirs = best.expects(s).color() == Some(!fall.by);
-            theirs && ctx.sensed.at(s).is_empty() && ctx.sensed.since(s) > fall.pressed
+            let since = ctx.sensed.since(s);
+            theirs
+                && ctx.sensed.at(s).is_empty()
+                && since > fall.pressed
+                && back.is_some_and(|back| since < back)
         };
         (best.differing() & !fall.squares()).into_iter().any(held)
     }

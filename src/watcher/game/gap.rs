@@ -49,6 +49,8 @@ pub(in crate::watcher) struct Unbridged {
     /// When the watcher gave notice of the gap.
     pub(in crate::watcher) told: Option<Millis>,
     pub(in crate::watcher) search: NextSearch,
+    /// No half-moves from before the gap are missing, so the presses in it tell how many were missed.
+    pub(in crate::watcher) is_first: bool,
 }
 
 /// When the watcher searches a gap again.
@@ -58,6 +60,8 @@ pub(in crate::watcher) enum NextSearch {
     AfterChange(Millis),
     /// Also once the clock runs, and so tells that play goes on.
     AfterClock(Millis),
+    /// Once the board is at rest: little was missed, and a hand is at the board.
+    AtRest,
 }
 
 impl NextSearch {
@@ -65,13 +69,16 @@ impl NextSearch {
         match self {
             Self::AfterChange(last) => last < ctx.sensed.last_change(),
             Self::AfterClock(last) => last < ctx.sensed.last_change() || ctx.clock.runs(),
+            Self::AtRest => true,
         }
     }
 
     /// The same, and also once the clock runs.
-    fn or_clock(self) -> Self {
-        let (Self::AfterChange(last) | Self::AfterClock(last)) = self;
-        Self::AfterClock(last)
+    fn or_clock(self, now: Millis) -> Self {
+        match self {
+            Self::AfterChange(last) | Self::AfterClock(last) => Self::AfterClock(last),
+            Self::AtRest => Self::AfterClock(now),
+        }
     }
 }
 
@@ -133,7 +140,7 @@ impl Game {
                 self.want_log(Need::Decide);
             } else if let Some(gap) = self.unbridged.take() {
                 self.unbridged = turn_open.then_some(Unbridged {
-                    search: gap.search.or_clock(),
+                    search: gap.search.or_clock(ctx.now),
                     ..gap
                 });
                 if missed > 1 {
@@ -164,12 +171,11 @@ impl Game {
             self.said_otherwise(ctx);
         }
         let Some(shortest) = shortest else {
-            if let Some(gap) = &mut self.unbridged
-                && ctx.clock.most_missed_presses().is_some()
+            if self.missed_plies(ctx).is_some()
                 && !ctx.still_for(REST_MS)
+                && let Some(gap) = &mut self.unbridged
             {
-                // Little was missed, and a hand is at the board.
-                gap.search = NextSearch::AfterClock(ctx.now);
+                gap.search = NextSearch::AtRest;
                 return;
             }
             self.gap_told(ctx, cut);
@@ -224,6 +230,10 @@ impl Game {
     /// The beam explains the gap by `missed` half-moves. Looks whether other half-moves explain it as well.
     fn one_of_several(&mut self, ctx: &mut Ctx<'_>, missed: usize, limits: bridge::Limits) {
         let turn = ctx.clock.running();
+        let limits = bridge::Limits {
+            plies: limits.plies.max(missed).min(TALE),
+            ..limits
+        };
         let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
         let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
         // The search does not go as deep as that.
@@ -296,6 +306,7 @@ impl Game {
         self.unbridged = Some(Unbridged {
             since: ctx.now,
             told: None,
+            is_first: self.unbridged.is_none(),
             search: if waits {
                 NextSearch::AfterClock(ctx.now)
             } else {
@@ -338,11 +349,23 @@ impl Game {
         } else {
             2
         };
-        let presses = ctx.clock.most_missed_presses();
         bridge::Limits {
-            plies: presses.map_or(plies, |presses| plies.min(presses + 1)),
+            plies: self.missed_plies(ctx).map_or(plies, |missed| plies.min(missed)),
             ..bridge::Limits::default()
         }
+    }
+
+    /// How many half-moves were missed at the most, where the presses in the gap are known: all but the last were pressed.
+    fn missed_plies(&self, ctx: &Ctx<'_>) -> Option<usize> {
+        let gap = self.unbridged.filter(|gap| gap.is_first && !gap.is_told())?;
+        let presses = ctx.clock.missed_presses().filter(|_| gap.since <= ctx.now)?;
+        Some(presses + 1)
+    }
+
+    /// True while the watcher waits for hands to leave the board before it says whether anything explains a gap.
+    pub(super) fn awaits_rest(&self) -> bool {
+        let waits = |gap: Unbridged| matches!(gap.search, NextSearch::AtRest) && !gap.is_told();
+        self.unbridged.is_some_and(waits)
     }
 
     /// Searches an unexplained gap again whenever the board has come to rest. A hand may have held a piece

@@ -1,14 +1,18 @@
 //! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
 //! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
-use shakmaty::{Bitboard, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Square, uci::UciMove};
 
 use super::{Game, advice::Finding, glimpse::TICKS};
 use crate::{
-    board::{Stand, act::Reason},
+    board::{Code, Stand, act::Reason},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
-    watcher::{ctx::Ctx, gathers::TOGETHER_MS},
+    watcher::{
+        arrays::{is_full_array, may_be_chess960},
+        ctx::Ctx,
+        gathers::TOGETHER_MS,
+    },
 };
 
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
@@ -40,32 +44,6 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
             | IrregularityKind::PiecesDisplaced
             | IrregularityKind::MovedOutOfTurn
     )
-}
-
-/// True when the illegal move is legal without those pieces of the record that the board had not read for long by then. The
-/// record may have missed where they went.
-fn is_legal_as_shown(ctx: &Ctx<'_>, finding: &Finding) -> bool {
-    let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
-    let (Some(act), IrregularityKind::IllegalMove) = (act, finding.kind) else {
-        return false;
-    };
-    let mut setup = finding.before.setup();
-    let unread = |square: &Square| {
-        let now = ctx.sensed.at(*square);
-        let gone = if now.is_empty() {
-            finding.at.since(ctx.sensed.since(*square))
-        } else {
-            ctx.sensed.was_empty_for(*square).unwrap_or_default()
-        };
-        now != finding.before.placement().at(*square) && gone >= UNREAD_MS
-    };
-    let unread: Bitboard = setup.board.occupied().into_iter().filter(unread).collect();
-    for square in unread {
-        setup.board.discard_piece_at(square);
-    }
-    let mode = finding.before.mode();
-    let shown = Stand::of_setup(setup, mode);
-    unread.any() && shown.moves().iter().any(|mv| mv.to_uci(mode) == act)
 }
 
 impl Game {
@@ -114,7 +92,10 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        if self.is_unheard(finding) || self.is_legal_turned(finding) || is_legal_as_shown(ctx, finding) {
+        if self.may_be_chess960(finding) {
+            return true;
+        }
+        if self.is_unheard(finding) || self.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding) {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -128,6 +109,49 @@ impl Game {
             corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
         let unheard = corrected.is_some() || lately(|by| by == CompletedBy::Recovered);
         soon && unpressed || unheard && self.is_board_faulty()
+    }
+
+    /// True when the illegal move is legal without those pieces of the record that the board had not read for long, and not since
+    /// the half-move before. The record may have missed where they went.
+    fn is_legal_as_shown(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
+        let (Some(act), IrregularityKind::IllegalMove) = (act, finding.kind) else {
+            return false;
+        };
+        let last = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
+        let turn_began = last.map_or(self.began, |made| made.at);
+        let mut setup = finding.before.setup();
+        let unread = |square: &Square| {
+            let (now, since) = (ctx.sensed.at(*square), ctx.sensed.since(*square));
+            let (gone, emptied) = if now.is_empty() {
+                (finding.at.since(since), since)
+            } else {
+                let gone = ctx.sensed.was_empty_for(*square).unwrap_or_default();
+                (gone, since - gone)
+            };
+            let differs = now != finding.before.placement().at(*square);
+            differs && gone >= UNREAD_MS && emptied < turn_began
+        };
+        let unread: Bitboard = setup.board.occupied().into_iter().filter(unread).collect();
+        for square in unread {
+            setup.board.discard_piece_at(square);
+        }
+        let mode = finding.before.mode();
+        let shown = Stand::of_setup(setup, mode);
+        unread.any() && shown.moves().iter().any(|mv| mv.to_uci(mode) == act)
+    }
+
+    /// True when a king or a rook may have castled by the rule of Chess960: the watcher took the game up in the middle, and took
+    /// it for standard chess because of where its kings and rooks stood.
+    fn may_be_chess960(&self, finding: &Finding) -> bool {
+        let start = self.start.placement();
+        let guessed =
+            self.start.mode() == CastlingMode::Standard && may_be_chess960(start) && !is_full_array(start);
+        let king = finding
+            .before
+            .placement()
+            .squares_of(Code::from(finding.before.turn().king()));
+        guessed && finding.kind == IrregularityKind::IllegalMove && (finding.squares & king).any()
     }
 
     /// True when nobody heard the press in question, the half-move that it belongs to, or a later one, because nobody read the

@@ -27,6 +27,7 @@ pub(in crate::watcher) struct KeptMidway {
     is_late: bool,
     from_first_time: bool,
     is_unsure: bool,
+    is_open: bool,
     ways: Vec<KeptWay>,
 }
 
@@ -59,6 +60,7 @@ impl Midway {
             is_late: self.is_late,
             from_first_time: self.from_first_time,
             is_unsure: self.is_unsure,
+            is_open: self.is_open,
             ways: self.ways.iter().map(kept).collect(),
         }
     }
@@ -104,6 +106,7 @@ impl KeptMidway {
             is_late: self.is_late,
             from_first_time: self.from_first_time,
             is_unsure: self.is_unsure,
+            is_open: self.is_open,
             ways: ways?,
         })
     }

@@ -121,6 +121,11 @@ struct SavedGap {
     /// The next search waits for the clock, too.
     waits: bool,
     tried: Millis,
+    /// It waits for hands to leave the board.
+    #[serde(default)]
+    at_rest: bool,
+    #[serde(default)]
+    is_first: bool,
 }
 
 impl SavedGap {
@@ -128,12 +133,15 @@ impl SavedGap {
         let (tried, waits) = match gap.search {
             NextSearch::AfterChange(tried) => (tried, false),
             NextSearch::AfterClock(tried) => (tried, true),
+            NextSearch::AtRest => (gap.since, true),
         };
         Self {
             since: gap.since,
             told: gap.told,
             waits,
             tried,
+            at_rest: matches!(gap.search, NextSearch::AtRest),
+            is_first: gap.is_first,
         }
     }
 
@@ -141,7 +149,10 @@ impl SavedGap {
         Unbridged {
             since: self.since,
             told: self.told,
-            search: if self.waits {
+            is_first: self.is_first,
+            search: if self.at_rest {
+                NextSearch::AtRest
+            } else if self.waits {
                 NextSearch::AfterClock(self.tried)
             } else {
                 NextSearch::AfterChange(self.tried)

@@ -1,0 +1,101 @@
+//! Presses that came while nobody listened, as the times of the clock before and after tell of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::dgt::{ClockReading, ClockSide};
+
+/// A smaller increment does not tell from two seconds of rounding how many presses there were, in seconds.
+const LEAST_INCREMENT_S: i64 = 5;
+
+/// Four displayed times and two frames, each up to a second old, may differ by this from what passed, in seconds.
+const ROUNDED_S: i64 = 2;
+
+/// In a gap that is no longer, nobody makes two half-moves more than the lever shows, in seconds,
+const SHORT_GAP_S: i64 = 2;
+
+/// if both players have this much time, in seconds.
+const LEISURE_S: i64 = 600;
+
+/// After a longer gap the number of presses tells nothing more, in seconds.
+const LONGEST_GAP_S: i64 = 600;
+
+/// What a clock that ran showed last before nobody listened for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::watcher) struct Ran {
+    /// True if the left time ran.
+    pub(super) left: bool,
+    /// The seconds of the time that stood.
+    pub(super) stood_s: u32,
+    /// Those of the time that ran. An older program did not keep what follows.
+    #[serde(default)]
+    pub(super) ran_s: u32,
+    /// What the last press of each side added, in seconds: left, right; 0 where that is not known.
+    #[serde(default)]
+    pub(super) gains_s: [u32; 2],
+    /// When it showed this, in milliseconds by the wall clock.
+    #[serde(default)]
+    pub(super) at_ms: Option<i64>,
+}
+
+impl Ran {
+    /// The side whose time ran.
+    pub(super) fn side(self) -> ClockSide {
+        if self.left {
+            ClockSide::Left
+        } else {
+            ClockSide::Right
+        }
+    }
+
+    /// How many presses came before the clock shows `reading` at `at_ms`. None where the times do not tell.
+    pub(super) fn presses(self, reading: &ClockReading, at_ms: Option<i64>) -> Option<usize> {
+        let passed = (at_ms?.checked_sub(self.at_ms?)?)
+            .checked_add(500)?
+            .div_euclid(1000);
+        let is_odd = reading.counting()? != self.side();
+        let [left, right] = self.gains_s;
+        let increment = i64::from(left);
+        if left.abs_diff(right) <= 1 && increment >= LEAST_INCREMENT_S {
+            self.presses_by_increment(reading, passed, increment)
+                .filter(|presses| presses.is_multiple_of(2) != is_odd)
+        } else {
+            self.is_short(reading, passed).then_some(usize::from(is_odd))
+        }
+    }
+
+    /// The times together fell by what passed, and rose by the increment of each press (all in seconds).
+    fn presses_by_increment(self, reading: &ClockReading, passed: i64, increment: i64) -> Option<usize> {
+        let shown = |side| i64::from(reading.time(side).seconds);
+        let before = i64::from(self.stood_s) + i64::from(self.ran_s);
+        let gained = shown(ClockSide::Left) + shown(ClockSide::Right) - before + passed;
+        let presses = (gained + increment / 2).div_euclid(increment);
+        let fits = (gained - presses * increment).abs() <= ROUNDED_S && (0..=LONGEST_GAP_S).contains(&passed);
+        usize::try_from(presses).ok().filter(|_| fits)
+    }
+
+    /// True where there was no time for two presses more than the lever shows: hardly any passed, and nobody was short of it.
+    fn is_short(self, reading: &ClockReading, passed: i64) -> bool {
+        let shown = |side| i64::from(reading.time(side).seconds);
+        let (stood, ran) = (i64::from(self.stood_s), i64::from(self.ran_s));
+        let Some(counting) = reading.counting() else {
+            return false;
+        };
+        let fell = if counting == self.side() {
+            // A press of the other player would have changed the time that stood.
+            (shown(counting.other()) == stood).then_some(ran - shown(counting))
+        } else {
+            Some(stood - shown(counting))
+        };
+        let is_short = (0..=SHORT_GAP_S).contains(&passed) && stood.min(ran) >= LEISURE_S;
+        is_short && fell.is_some_and(|fell| (0..=SHORT_GAP_S + 1).contains(&fell))
+    }
+}
+
+/// The presses in a gap, by the times before it and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::watcher) struct MissedPresses {
+    /// The side that was pressed once.
+    pub(in crate::watcher) once: Option<ClockSide>,
+    /// How many there were. None where the times do not tell.
+    pub(in crate::watcher) count: Option<usize>,
+}
