@@ -286,3 +286,55 @@ fn is_of_one_piece(before: &Placement, after: &Placement) -> bool {
 fn player(white: ClockSide, side: ClockSide) -> Color {
     Color::from_white(side == white)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A game in the middle, from the array, with a clock that runs.
+    fn midway() -> Midway {
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &Placement::ARRAY);
+        Midway::new(&sensed, Millis(1000), &Clock::default(), None)
+    }
+
+    fn placement(text: &str) -> Placement {
+        let fen: shakmaty::fen::Fen = text.parse().unwrap();
+        Placement::from(&fen.as_setup().board)
+    }
+
+    #[test]
+    fn a_gap_leaves_a_beginning_sure_if_one_piece_went_in_it() {
+        for (after, unknown, unsure) in [
+            ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR", false, false),
+            ("rnbqkbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR", false, false),
+            ("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", false, false),
+            ("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", true, true),
+            ("rnbqkbnr/pppp1ppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", false, true),
+            ("rnbqkbnr/pppppppp/8/8/4N3/8/PPPP1PPP/RNBQKBNR", false, true),
+        ] {
+            let mut midway = midway();
+            midway.missed_changes(&Placement::ARRAY, &placement(after), unknown);
+            assert_eq!(midway.is_unsure, unsure, "{after}, unknown presses: {unknown}");
+        }
+    }
+
+    #[test]
+    fn so_it_does_if_the_clock_tells_of_one_press_at_most() {
+        let missed = |count, once| MissedPresses { once, count };
+        for (changed, missed, unsure) in [
+            (true, missed(Some(0), None), false),
+            (true, missed(Some(1), Some(ClockSide::Left)), false),
+            (true, missed(Some(2), None), true),
+            (true, missed(None, None), true),
+            (false, missed(None, None), false),
+        ] {
+            let mut midway = midway();
+            if changed {
+                midway.missed_changes(&Placement::ARRAY, &Placement::ARRAY, false);
+            }
+            midway.missed_presses(Millis(2000), &Sensed::default(), missed);
+            assert_eq!(midway.is_unsure, unsure, "{missed:?}");
+        }
+    }
+}
