@@ -243,6 +243,13 @@ mod tests {
         assert_eq!(of("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
         assert_eq!(of("r4rk1/pp3ppp/8/8/8/8/PP3PPP/R4RK1"), CastlingMode::Standard);
         assert_eq!(of("r2k3r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"), CastlingMode::Standard);
+        let may_be = |placement: &str| may_be_chess960(&array(placement));
+        assert!(
+            may_be("r3kr2/pp3ppp/8/8/8/8/PP3PPP/R3KR2"),
+            "though standard is likelier"
+        );
+        assert!(!may_be("r3k2r/pp3ppp/8/8/8/8/PP3PPP/R3K2R"));
+        assert!(!may_be("r3kr2/pp3ppp/8/8/8/8/PP3PPP/R4RK1"));
         assert_eq!(of("1r2k2r/pp3ppp/8/8/8/8/PP3PPP/1R2K2R"), CastlingMode::Standard);
         assert_eq!(of("r3kr2/pp3ppp/8/8/8/8/PP3PPP/R3KR2"), CastlingMode::Standard);
         assert_eq!(of("1r2kr2/pp3ppp/8/8/8/8/PP3PPP/1R2KR2"), CastlingMode::Chess960);

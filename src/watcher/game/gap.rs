@@ -357,9 +357,8 @@ impl Game {
 
     /// How many half-moves were missed at the most, where the presses in the gap are known: all but the last were pressed.
     fn missed_plies(&self, ctx: &Ctx<'_>) -> Option<usize> {
-        let gap = self.unbridged.filter(|gap| gap.is_first && !gap.is_told())?;
-        let presses = ctx.clock.missed_presses().filter(|_| gap.since <= ctx.now)?;
-        Some(presses + 1)
+        self.unbridged.filter(|gap| gap.is_first && !gap.is_told())?;
+        Some(ctx.clock.missed_presses()? + 1)
     }
 
     /// True while the watcher waits for hands to leave the board before it says whether anything explains a gap.
