@@ -23,8 +23,8 @@ impl Period {
     /// True of the seconds that a clock may show before the first half-move.
     #[must_use]
     pub fn begins_with(&self, seconds: u32) -> bool {
-        let main = self.minutes * 60;
-        seconds == main || seconds == main + self.increment
+        let main = self.minutes.saturating_mul(60);
+        seconds == main || seconds == main.saturating_add(self.increment)
     }
 }
 
@@ -150,6 +150,18 @@ mod tests {
             progress.shows(&THREE, Color::White, *made, *ms);
         }
         progress
+    }
+
+    #[test]
+    fn a_period_begins_with_its_minutes_or_with_those_and_an_increment() {
+        let period = |minutes| Period {
+            moves: None,
+            minutes,
+            increment: 2,
+        };
+        let begins = [179, 180, 181, 182].map(|seconds| period(3).begins_with(seconds));
+        assert_eq!(begins, [false, true, false, true]);
+        assert!(!period(u32::MAX).begins_with(180), "nobody plays for so long");
     }
 
     #[test]

@@ -247,8 +247,8 @@ impl Clock {
         self.missed.filter(|_| self.presses.is_none())
     }
 
-    /// True where presses may have come in the last gap that nobody knows of: the clock runs, and neither was it heard to run
-    /// before the gap nor has it just begun.
+    /// True where presses may have come in the last gap that nobody knows of: the clock runs, its times do not tell, and it has
+    /// not just begun. A clock that is silent since may tell later, if it ran before.
     pub(super) fn may_have_missed(&self, first: Option<&Period>) -> bool {
         if self.is_silent() {
             self.ran.is_none()

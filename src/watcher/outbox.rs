@@ -108,13 +108,10 @@ impl Outbox {
         });
         id
     }
-}
 
-impl Outbox {
     /// The wall clock's time at the core's `now`, in Unix milliseconds, where the one at the origin is known.
     pub(super) fn wall_ms(&self, settings: &Settings, now: Millis) -> Option<i64> {
-        let since_start = i64::try_from((now - self.before).0).ok()?;
-        settings.epoch_ms?.checked_add(since_start)
+        unix_ms(settings, now - self.before)
     }
 }
 
@@ -123,9 +120,13 @@ pub(super) fn event_id(settings: &Settings, seq: u64) -> String {
     format!("{}/{}/{seq}", settings.gateway, settings.board)
 }
 
+/// The wall clock's time at `now`, in Unix milliseconds, where the one at the origin is known.
+fn unix_ms(settings: &Settings, now: Millis) -> Option<i64> {
+    settings.epoch_ms?.checked_add(i64::try_from(now.0).ok()?)
+}
+
 /// The wall-clock time of `now` in RFC 3339, where the one at the origin is known.
 pub(super) fn wall_clock(settings: &Settings, now: Millis) -> Option<String> {
-    let ms = settings.epoch_ms?.checked_add(i64::try_from(now.0).ok()?)?;
-    let stamp = Timestamp::from_millisecond(ms).ok()?;
+    let stamp = Timestamp::from_millisecond(unix_ms(settings, now)?).ok()?;
     Some(format!("{stamp:.3}"))
 }

@@ -3,6 +3,7 @@
 use super::{Settings, Watcher};
 use crate::{
     dgt::{ClockReading, Lever, Message, PieceCode},
+    event::{Body, Certainty, Event},
     time::Millis,
 };
 
@@ -22,6 +23,17 @@ fn pass(watcher: &mut Watcher, until: u64) {
     while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
         watcher.handle_timeout(due);
     }
+}
+
+/// How sure the watcher is of each irregularity that it has reported since the last event was taken.
+pub(super) fn certainties(watcher: &mut Watcher) -> Vec<Certainty> {
+    let certainty = |event: Event| match event.body {
+        Body::Irregularity(said) => Some(said.certainty),
+        _ => None,
+    };
+    std::iter::from_fn(|| watcher.poll_event())
+        .filter_map(certainty)
+        .collect()
 }
 
 /// A frame of a running clock with ten minutes on both sides.

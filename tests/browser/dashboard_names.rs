@@ -3,13 +3,14 @@
 
 use std::{fs, net::TcpStream};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, free_port},
     browser::Browser,
+    dashboard_sight::heard,
     hall::{Daemon, one_board, until},
-    page::{Server, http},
+    page::Server,
     teller::{Teller, ago},
 };
 
@@ -72,17 +73,11 @@ fn what_looks_like_a_script_is_shown_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
     let server = Server::start(broker.port, free_port(), &[]);
-    let mut teller = Teller::connect(broker.port);
-    teller.online("gw", true);
+    let mut teller = heard(&broker, &server);
     let info = json!({ "version": NAMES[0], "commands": true, "machine": NAMES[1], "boot": NAMES[2], "installation": NAMES[3] });
     teller.tell("gw/info", &info.to_string());
     let health = json!({ "journal": { "problem": NAMES[1] }, "problems": [NAMES[2]], "lichess": { "problem": NAMES[3] } });
     teller.tell("gw/health", &health.to_string());
-    teller.tell("gw/board/1/status", "online");
-    until("the page listens", PATIENCE, || {
-        let board = http(server.port, "GET", "/api/board/gw/1", "", &Value::Null);
-        (board.0 == 200).then_some(())
-    });
     for (i, name) in NAMES.iter().enumerate() {
         board(&mut teller, &(i + 1).to_string(), name);
     }

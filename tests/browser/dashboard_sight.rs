@@ -21,7 +21,7 @@ const NAMES: [(&str, &str); 5] = [
 ];
 
 /// A teller whom the page's server hears: events are told once, and are not retained.
-fn heard(broker: &Mosquitto, server: &Server) -> Teller {
+pub(crate) fn heard(broker: &Mosquitto, server: &Server) -> Teller {
     let mut teller = Teller::connect(broker.port);
     teller.online("gw", true);
     teller.tell("gw/board/1/status", "online");

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 44] = [
+const FILES: [&str; 45] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -19,6 +19,7 @@ const FILES: [&str; 44] = [
     "watcher/core/arbiter.rs",
     "watcher/at_rest.rs",
     "watcher/clock.rs",
+    "watcher/clock/missed.rs",
     "watcher/ctx.rs",
     "watcher/backlog.rs",
     "watcher/gathers.rs",
@@ -66,7 +67,7 @@ fn constants() -> BTreeMap<(String, String), String> {
             let Some((kind, value)) = rest.split_once(" = ") else {
                 continue;
             };
-            if let ("u32" | "u64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
+            if let ("u32" | "u64" | "i64" | "f32" | "usize", Some(value)) = (kind, value.strip_suffix(';')) {
                 // The file of a folder goes by the folder's name.
                 let name_of_file = file.strip_suffix("/mod.rs").map(|folder| format!("{folder}.rs"));
                 let file = name_of_file.as_deref().unwrap_or(file);

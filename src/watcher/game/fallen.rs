@@ -153,8 +153,8 @@ impl Game {
 mod tests {
     use crate::{
         dgt::{Lever, Message, PieceCode},
-        event::{Body, Certainty},
-        watcher::testing::{after_e4, clock, hear},
+        event::Certainty,
+        watcher::testing::{after_e4, certainties, clock, hear},
     };
 
     /// White's pawn on d2, on the wire.
@@ -184,13 +184,7 @@ mod tests {
             };
             hear(&mut watcher, at, message);
         }
-        let certainty = |body| match body {
-            Body::Irregularity(it) => Some(it.certainty),
-            _ => None,
-        };
-        std::iter::from_fn(|| watcher.poll_event())
-            .filter_map(|event| certainty(event.body))
-            .collect()
+        certainties(&mut watcher)
     }
 
     #[test]

@@ -92,10 +92,8 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        if self.may_be_chess960(finding) {
-            return true;
-        }
-        if self.is_unheard(finding) || self.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding) {
+        let may_be_legal = self.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding);
+        if self.is_unheard(finding) || may_be_legal || self.may_be_chess960(finding) {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);

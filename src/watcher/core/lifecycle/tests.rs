@@ -7,7 +7,7 @@ use crate::{
     time::Millis,
     watcher::{
         Settings, Snapshot, Watcher,
-        testing::{hear, initial_pieces},
+        testing::{certainties, hear, initial_pieces},
     },
 };
 
@@ -33,15 +33,6 @@ fn begun_within_the_first_half_move() -> Watcher {
     watcher
 }
 
-fn irregularities(watcher: &mut Watcher) -> Vec<Certainty> {
-    let said = std::iter::from_fn(|| watcher.poll_event());
-    let certainty = |body| match body {
-        Body::Irregularity(said) => Some(said.certainty),
-        _ => None,
-    };
-    said.filter_map(|event| certainty(event.body)).collect()
-}
-
 fn is_guessed(watcher: &Watcher) -> bool {
     let kept = serde_json::to_value(watcher.snapshot()).unwrap();
     kept["side_guessed"] == true
@@ -59,7 +50,7 @@ fn a_time_that_is_whole_tells_that_nobody_has_pressed() {
     hear(&mut watcher, 6000, frame(5395, 5398, Lever::LeftHigh));
     assert_eq!(watcher.game().moves, ["e2e4", "e7e5"]);
     assert_eq!(watcher.snapshot().seq, 5, "nothing else was said");
-    assert_eq!(irregularities(&mut watcher), []);
+    assert_eq!(certainties(&mut watcher), []);
 }
 
 #[test]
@@ -73,7 +64,7 @@ fn until_a_press_tells_whose_time_runs_a_player_is_suspected_only() {
     for at in [4000, 5000, 6000, 9000] {
         hear(&mut watcher, at, flag(reading));
     }
-    assert_eq!(irregularities(&mut watcher), [Certainty::Suspected]);
+    assert_eq!(certainties(&mut watcher), [Certainty::Suspected]);
 }
 
 #[test]
@@ -99,7 +90,7 @@ fn a_game_with_an_unread_piece_is_no_wrong_initial_position() {
     for at in [1500, 2500, 5000] {
         hear(&mut watcher, at, frame(5389, 5395, Lever::LeftHigh));
     }
-    assert_eq!(irregularities(&mut watcher), []);
+    assert_eq!(certainties(&mut watcher), []);
 }
 
 fn standing(left: u32, right: u32) -> Message<'static> {
