@@ -91,6 +91,8 @@ pub(super) struct Member {
     /// When the master last asked this board.
     pub(super) asked: Option<Millis>,
     visited: Option<Millis>,
+    /// Until when it has told its changes.
+    told: Option<Millis>,
     /// Two boards may have this address.
     is_doubtful: bool,
     clock_asked: Option<Millis>,
@@ -122,6 +124,7 @@ impl Member {
             is_overdue: false,
             asked: None,
             visited: None,
+            told: None,
             is_doubtful: false,
             clock_asked: None,
             clock_silent: 0,
@@ -244,9 +247,9 @@ impl Member {
         self.clock_silent += 1;
     }
 
-    /// Ends a visit that brought the changes. `is_noisy` says that the whole line is noisy. Returns the
-    /// milliseconds since the visit before.
-    pub(super) fn visited(&mut self, now: Millis, clock: bool, is_noisy: bool) -> Option<u64> {
+    /// Ends a visit that brought the changes until `asked`. `is_noisy` says that the whole line is noisy. Returns the
+    /// milliseconds since the visit before, or since its question: its answer may have waited while this program slept.
+    pub(super) fn visited(&mut self, now: Millis, asked: Millis, clock: bool, is_noisy: bool) -> Option<u64> {
         (self.misses, self.fruitless) = (0, 0);
         let (echoed, damaged) = (
             std::mem::take(&mut self.echoed),
@@ -262,7 +265,9 @@ impl Member {
         if clock {
             self.clock_silent = 0;
         }
-        self.visited.replace(now).map(|before| now.since(before))
+        let visited = self.visited.replace(now).map(|before| now.since(before));
+        let told = self.told.replace(asked).map(|before| asked.since(before));
+        visited.max(told)
     }
 
     /// Counts a damaged or an extra answer as much as `count`.
@@ -351,5 +356,18 @@ mod tests {
     fn the_master_asks_more_often_for_a_clock_with_little_time() {
         assert!(is_asked_again(SHORT - 1, REST));
         assert!(!is_asked_again(SHORT, 800) && is_asked_again(SHORT, 900));
+    }
+
+    /// This program slept for ten seconds while an answer waited that has what happened before. The next one, which comes
+    /// soon, has what happened in all these seconds.
+    #[test]
+    fn an_answer_that_waited_tells_nothing_of_the_time_in_which_it_did() {
+        let mut member = Member::new(Address::new(7).unwrap(), "7".to_owned());
+        let mut visit = |asked, now| member.visited(Millis(now), Millis(asked), false, false);
+        assert_eq!(visit(1000, 1020), None);
+        assert_eq!(visit(1250, 1270), Some(250));
+        assert_eq!(visit(1500, 11_500), Some(10_230));
+        assert_eq!(visit(11_540, 11_560), Some(10_040));
+        assert_eq!(visit(11_790, 11_810), Some(250));
     }
 }

@@ -11,6 +11,9 @@ use crate::dgt::{
     message::{Message, PieceCode, Squares},
 };
 
+/// Nobody gains as much by a press; an arbiter adds it (seconds).
+const SET_S: u32 = 61;
+
 /// An answer about the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClockSaid {
@@ -38,6 +41,21 @@ pub(super) struct Answers {
     pub(super) dump: Option<Box<Squares>>,
     /// The records of changes, which it asks for last.
     pub(super) changes: Vec<u8>,
+    /// The visit came so late that the clock may have been started and stopped since the one before.
+    pub(super) is_overdue: bool,
+}
+
+impl Answers {
+    /// Whether `press` shows that the clock ran before it, whatever it does by now: it has changed a time that `before` has
+    /// by what a player thinks or gains. No records tell when a clock was started or stopped. In a visit that is in time,
+    /// only an arbiter does both, who sets times.
+    fn shows_that_it_ran(&self, before: &ClockReading, press: Option<(ClockSide, u32)>) -> bool {
+        self.is_overdue
+            && press.is_some_and(|(side, seconds)| {
+                let shown = before.time(side).seconds;
+                seconds != shown && seconds < shown + SET_S
+            })
+    }
 }
 
 /// One thing that happened.
@@ -134,13 +152,14 @@ impl BoardModel {
         let clock_at = answers
             .clock
             .and_then(|clock| self.place_of_clock(clock, &records));
-        if let Some(started) = self.started(answers.clock, &records) {
+        if let Some(started) = self.started(answers, &records) {
             self.clock = Some(started);
             told.happened.push(Happened::Clock(started));
         }
         for place in 0..=records.len() {
             if let Some(record) = place.checked_sub(1).and_then(|index| records.get(index)) {
-                told.happened.extend(self.record(record, answers.clock));
+                let rest = records.get(place..).unwrap_or_default();
+                told.happened.extend(self.record(record, answers, rest));
             }
             if let Some(clock) = answers.clock.filter(|_| clock_at == Some(place)) {
                 self.clock = Some(clock);
@@ -158,27 +177,26 @@ impl BoardModel {
     }
 
     /// The frame of a clock that was started since the last visit. No record says when it was started, so
-    /// that was before any half-move. None if the first record is a press, for then that press started it.
-    fn started(&self, clock: Option<ClockSaid>, records: &[LogRecord]) -> Option<ClockSaid> {
+    /// that was before any half-move. None if the first record is a press that shows nothing of it, for then
+    /// that press started it.
+    fn started(&self, answers: &Answers, records: &[LogRecord]) -> Option<ClockSaid> {
         let before = self.clock?.reading().filter(|before| !before.running)?;
-        let now = clock?.reading().filter(|now| now.running)?;
-        if matches!(records.first()?, LogRecord::Time { .. }) {
+        let now = answers.clock?.reading()?;
+        let press = next_press(records);
+        let by_press = matches!(records.first()?, LogRecord::Time { .. });
+        if !(now.running && !by_press || answers.shows_that_it_ran(&before, press)) {
             return None;
         }
-        let pressed = records.iter().find_map(|record| match record {
-            LogRecord::Time { side, .. } => Some(side.other()),
-            _ => None,
-        });
+        let lever = press.map_or(now.lever, |(side, _)| Lever::after_press(side.other()));
         Some(ClockSaid::Reading(ClockReading {
             running: true,
-            lever: pressed.map_or(now.lever, Lever::after_press),
+            lever,
             ..before
         }))
     }
 
-    /// What happened by `record`. A press becomes a frame of the clock. `clock` is the clock's answer in this
-    /// visit, if the master asked.
-    fn record(&mut self, record: &LogRecord, clock: Option<ClockSaid>) -> Option<Happened> {
+    /// What happened by `record`, before the `rest` of the records. A press becomes a frame of the clock.
+    fn record(&mut self, record: &LogRecord, answers: &Answers, rest: &[LogRecord]) -> Option<Happened> {
         match *record {
             LogRecord::Field {
                 square,
@@ -198,10 +216,12 @@ impl BoardModel {
             }
             LogRecord::Time { side, seconds } => {
                 let before = self.clock.and_then(ClockSaid::reading);
-                let now = clock.and_then(ClockSaid::reading);
-                let pressed = pressed(before.or(now)?, now, side, seconds);
-                self.clock = Some(pressed);
-                Some(Happened::Clock(pressed))
+                let now = answers.clock.and_then(ClockSaid::reading);
+                let mut pressed = pressed(before.or(now)?, now, side, seconds);
+                pressed.running |= answers.shows_that_it_ran(&pressed, next_press(rest));
+                let said = ClockSaid::Reading(pressed);
+                self.clock = Some(said);
+                Some(Happened::Clock(said))
             }
             _ => None,
         }
@@ -294,7 +314,7 @@ fn past(happened: &mut Vec<Happened>) {
 
 /// The frame of a clock on which `side` was pressed with `seconds` left. It runs if the clock runs `now`, or,
 /// if that is not known, if it ran `before`.
-fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, seconds: u32) -> ClockSaid {
+fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, seconds: u32) -> ClockReading {
     let mut reading = ClockReading {
         lever: Lever::after_press(side),
         running: now.map_or(before.running, |now| now.running),
@@ -305,7 +325,15 @@ fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, sec
         ClockSide::Right => &mut reading.right,
     };
     stopped.seconds = seconds;
-    ClockSaid::Reading(reading)
+    reading
+}
+
+/// The first press of `records`: the side that stopped, and the seconds that it had left.
+fn next_press(records: &[LogRecord]) -> Option<(ClockSide, u32)> {
+    records.iter().find_map(|record| match *record {
+        LogRecord::Time { side, seconds } => Some((side, seconds)),
+        _ => None,
+    })
 }
 
 #[cfg(test)]

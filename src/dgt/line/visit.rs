@@ -37,6 +37,8 @@ pub(super) struct Visit {
     again: bool,
     /// The visit has brought all that it should.
     is_whole: bool,
+    /// When the master asked the board for what it tells: its changes are none that came later.
+    asked: Millis,
 }
 
 impl Master {
@@ -52,6 +54,7 @@ impl Master {
             repeats: 0,
             again: false,
             is_whole: false,
+            asked: now,
         });
     }
 
@@ -85,9 +88,12 @@ impl Master {
         };
         if let Some(question) = question.or_else(|| visit.left.pop_front()) {
             visit.exchange = self.ask(now, visit.member, question);
+            if question == Question::Changes {
+                visit.asked = now;
+            }
             self.visit = Some(visit);
         } else if visit.is_whole {
-            self.finish(now, visit.member, &visit.answers);
+            self.finish(now, visit);
         }
     }
 
@@ -152,14 +158,16 @@ impl Master {
     }
 
     /// Ends a visit that has brought all that it should.
-    fn finish(&mut self, now: Millis, at: usize, answers: &Answers) {
+    fn finish(&mut self, now: Millis, visit: Visit) {
+        let (at, mut answers) = (visit.member, visit.answers);
         let (is_shared, is_noisy) = (self.is_shared(now), self.is_noisy(now, at));
         let boards = self.members.len() as u64;
         let member = &mut self.members[at];
         member.echoed &= !is_shared;
-        let since = member.visited(now, answers.clock.is_some(), is_noisy);
+        let since = member.visited(now, visit.asked, answers.clock.is_some(), is_noisy);
         self.longest_ms = self.longest_ms.max(since.unwrap_or_default());
         member.is_overdue = since.is_some_and(|since| since > overdue_ms(boards));
+        answers.is_overdue = member.is_overdue;
         let address = member.address;
         match (member.is_fresh, member.garbled) {
             (false, GARBLED..) => {
@@ -169,7 +177,7 @@ impl Master {
                 member.arrive();
                 self.said.push_back((address, Said::Gone));
             }
-            (false, _) => self.tell(now, at, answers),
+            (false, _) => self.tell(now, at, &answers),
             (true, 0) => {
                 member.is_fresh = false;
                 self.said.push_back((address, Said::Here));

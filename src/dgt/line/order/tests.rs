@@ -151,6 +151,54 @@ fn a_clock_that_was_started_ran_before_the_half_moves() {
     assert_eq!(told.happened[..3], wanted);
 }
 
+/// This program slept for some seconds. Meanwhile the clock was started, both players moved, and it was stopped again.
+#[test]
+fn a_clock_that_was_started_and_stopped_ran_for_the_presses_between() {
+    let stands = |left, right| {
+        let reading = ClockReading::of_seconds(left, right, false, Lever::LeftHigh);
+        ClockSaid::Reading(reading)
+    };
+    let back = LogRecord::Time {
+        side: ClockSide::Right,
+        seconds: 118,
+    };
+    let take = |is_overdue, changes: &[LogRecord]| {
+        let mut model = BoardModel {
+            clock: Some(stands(100, 90)),
+            ..model()
+        };
+        let answers = Answers {
+            clock: Some(stands(97, 118)),
+            changes: records(changes),
+            is_overdue,
+            ..Answers::default()
+        };
+        model.take(&answers).happened
+    };
+    let wanted = [
+        Happened::Clock(clock(100, 90, Lever::LeftHigh)),
+        moved(52, 0),
+        Happened::Clock(clock(97, 90, Lever::RightHigh)),
+        moved(12, 0),
+        Happened::Clock(stands(97, 118)),
+        Happened::Clock(stands(97, 118)),
+    ];
+    let moves = [field(52, 0), PRESS, field(12, 0), back];
+    assert_eq!(take(true, &moves), wanted);
+    let runs = |told: &[Happened]| {
+        let is_running =
+            |one: &Happened| matches!(one, Happened::Clock(ClockSaid::Reading(reading)) if reading.running);
+        told.iter().filter(|one| is_running(one)).count()
+    };
+    // In a second only an arbiter does all that, who sets the times; and nobody gains two minutes by a press.
+    assert_eq!(runs(&take(false, &moves)), 0);
+    let set = |side, seconds| [field(52, 0), LogRecord::Time { side, seconds }];
+    assert_eq!(runs(&take(true, &set(ClockSide::Left, 220))), 0);
+    // A lever that is moved while the clock stands changes no time.
+    assert_eq!(runs(&take(true, &set(ClockSide::Left, 100))), 0);
+    assert_eq!(runs(&take(true, &[PRESS])), 1);
+}
+
 #[test]
 fn a_press_that_starts_the_clock_is_told_once() {
     let standing = ClockReading {
