@@ -78,7 +78,9 @@ pub(super) struct Clock {
     /// What it showed before a gap after which it has shown nothing yet.
     ran: Option<Ran>,
     /// How many presses came in the last gap, where the times tell.
-    missed: Option<usize>,
+    missed: Option<MissedPresses>,
+    /// How many were heard since.
+    heard_presses: usize,
     /// When the last frame came, in milliseconds by the wall clock.
     heard_ms: Option<i64>,
 }
@@ -154,6 +156,7 @@ impl Clock {
             let side = reading.lever.pressed();
             let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
             self.gains[side as usize] = u64::from(gain) * 1000;
+            self.heard_presses += 1;
             let presses = self.presses.get_or_insert(Presses {
                 last: side,
                 times: [None; 2],
@@ -171,7 +174,8 @@ impl Clock {
         }
         if self.watch.reading().is_none() {
             self.found_running = reading.running;
-            self.missed = self.ran.and_then(|ran| ran.presses(&reading, at_ms));
+            self.missed = self.ran.map(|ran| ran.missed(&reading, at_ms));
+            self.heard_presses = 0;
             self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
         }
         self.heard_ms = at_ms;
@@ -230,21 +234,14 @@ impl Clock {
 
     /// What came in the last gap before which it ran, once it has shown something since. Told once.
     pub(super) fn take_missed(&mut self) -> Option<MissedPresses> {
-        let reading = *self.reading()?;
-        let ran = self.ran.take()?;
-        let side = ran.side();
-        let fell = ran.stood_s.checked_sub(reading.time(side.other()).seconds);
-        let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
-        Some(MissedPresses {
-            once: once.then_some(side),
-            count: self.missed,
-        })
+        self.reading()?;
+        self.ran.take()?;
+        self.missed
     }
 
-    /// How many presses came in the last gap. None where the times do not tell, the clock is silent since, or somebody has
-    /// pressed since.
-    pub(super) fn missed_presses(&self) -> Option<usize> {
-        self.missed.filter(|_| self.presses.is_none())
+    /// How many presses came in the last gap and since. None where the times do not tell, or the clock is silent since.
+    pub(super) fn presses_since_gap(&self) -> Option<usize> {
+        Some(self.missed?.count? + self.heard_presses)
     }
 
     /// True where presses may have come in the last gap that nobody knows of: the clock runs, its times do not tell, and it has
@@ -253,7 +250,9 @@ impl Clock {
         if self.is_silent() {
             self.ran.is_none()
         } else {
-            self.runs() && self.missed.is_none() && !self.has_just_begun(first)
+            self.runs()
+                && self.missed.and_then(|missed| missed.count).is_none()
+                && !self.has_just_begun(first)
         }
     }
 

@@ -49,6 +49,8 @@ pub(super) struct Midway {
     pub(super) is_late: bool,
     /// By the clock nobody had pressed when the watcher came.
     pub(super) from_first_time: bool,
+    /// The clock has stood since the watcher came.
+    stood: bool,
     /// Half-moves may have been made that the hypotheses do not tell of.
     pub(super) is_unsure: bool,
     /// Squares changed in a gap, and the clock has not told yet which presses came in it.
@@ -93,6 +95,7 @@ impl Midway {
             last_press: None,
             is_late: clock.shows_used_time(first.map_or(0, |first| first.increment)),
             from_first_time: false,
+            stood: false,
             is_unsure: false,
             is_open: false,
             ways: Color::ALL.map(way).into(),
@@ -103,11 +106,15 @@ impl Midway {
 
     /// Looks whether the clock runs now. If it does, either side of it may be White's.
     pub(super) fn hear_clock(&mut self, clock: &Clock, first: Option<&Period>) {
-        let Some(counting) = clock.counting() else { return };
+        let Some(counting) = clock.counting() else {
+            self.stood |= clock.reading().is_some();
+            return;
+        };
         if self.ways.iter().all(|way| way.white.is_some()) {
             return;
         }
         self.is_late |= clock.was_found_running();
+        self.stood |= !clock.was_found_running();
         self.from_first_time = clock.has_just_begun(first);
         let sides = [ClockSide::Left, ClockSide::Right];
         let possible = sides
@@ -122,7 +129,25 @@ impl Midway {
     /// that one piece makes.
     pub(super) fn missed_changes(&mut self, before: &Placement, after: &Placement, unknown: bool) {
         self.is_open = true;
-        self.is_unsure |= unknown || !is_of_one_piece(before, after);
+        self.is_unsure |= unknown || !self.is_of_one_piece(before, after);
+    }
+
+    /// True where no more than one piece went from its square to another, was lifted, or was put down that was in a hand.
+    fn is_of_one_piece(&self, before: &Placement, after: &Placement) -> bool {
+        let in_hand = |piece| before.squares_of(piece).count() < self.from.squares_of(piece).count();
+        let changed = before.differing(after);
+        let mut left = changed.into_iter().filter(|square| after.at(*square).is_empty());
+        let (from, None) = (left.next(), left.next()) else {
+            return false;
+        };
+        let mut others = changed.into_iter().filter(|square| Some(*square) != from);
+        let (to, None) = (others.next(), others.next()) else {
+            return false;
+        };
+        to.is_none_or(|to| match from {
+            Some(from) => after.at(to) == before.at(from),
+            None => in_hand(after.at(to)),
+        })
     }
 
     /// The clock tells which presses came while nobody heard it. The hypotheses tell a single one.
@@ -131,6 +156,13 @@ impl Midway {
         self.is_unsure |= missed.count.map_or(is_open, |count| count > 1);
         if let Some(side) = missed.once {
             self.pressed(now, sensed, side);
+        }
+    }
+
+    /// Tells the hypotheses whether half-moves that they find now were made unseen.
+    pub(super) fn recovering(&mut self, yes: bool) {
+        for way in &mut self.ways {
+            way.lines.recovering = yes;
         }
     }
 
@@ -197,7 +229,9 @@ impl Midway {
     /// The likeliest way, if it has `needed` half-moves and no other way is nearly as likely. Once there are
     /// many half-moves, a way with the same ones is no rival; then White's side of the clock stays open.
     pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<Way> {
-        let cost = |way: &Way| way.cost(now, sensed, self.since);
+        // Hardly anybody makes a half-move, and owes its press, before the clock is started for the first time.
+        let owed_since = Some(self.since).filter(|_| !(self.stood && self.from_first_time));
+        let cost = |way: &Way| way.cost(now, sensed, owed_since);
         let best = self.ways.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
         let line = best.lines.best();
         let likely = |other: &&Way| !std::ptr::eq(*other, best) && cost(other) < cost(best) + SURE;
@@ -261,25 +295,15 @@ impl Way {
         self.turn == other.turn && played(self) == played(other)
     }
 
-    /// What this way pays, in nats.
-    fn cost(&self, now: Millis, sensed: &Sensed, since: Millis) -> f32 {
+    /// What this way pays, in nats. A press of a half-move from before may be owed `owed_since`.
+    fn cost(&self, now: Millis, sensed: &Sensed, owed_since: Option<Millis>) -> f32 {
         let line = self.lines.best();
-        let soon = |first: &crate::board::Ply| first.at.since(since) < STILL_OWED_MS;
+        let is_soon = |at: Millis| owed_since.is_some_and(|since| at.since(since) < STILL_OWED_MS);
+        let soon = |first: &crate::board::Ply| is_soon(first.at);
         // A player who replies at once may do so before the opponent's press.
         let forgotten = self.unpressed && !line.plies.first().is_some_and(soon);
         line.total(sensed, now) + if forgotten { weight::UNPRESSED } else { 0.0 }
     }
-}
-
-/// True where no more than one piece went from its square to another, or was lifted.
-fn is_of_one_piece(before: &Placement, after: &Placement) -> bool {
-    let changed = before.differing(after);
-    let mut left = changed.into_iter().filter(|square| after.at(*square).is_empty());
-    let (Some(from), None) = (left.next(), left.next()) else {
-        return changed.is_empty();
-    };
-    let mut others = changed.into_iter().filter(|square| *square != from);
-    others.next().is_none_or(|to| after.at(to) == before.at(from)) && others.next().is_none()
 }
 
 /// The player to whom `side` of the clock belongs.
@@ -305,17 +329,29 @@ mod tests {
 
     #[test]
     fn a_gap_leaves_a_beginning_sure_if_one_piece_went_in_it() {
-        for (after, unknown, unsure) in [
-            ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR", false, false),
-            ("rnbqkbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR", false, false),
-            ("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", false, false),
-            ("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", true, true),
-            ("rnbqkbnr/pppp1ppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR", false, true),
-            ("rnbqkbnr/pppppppp/8/8/4N3/8/PPPP1PPP/RNBQKBNR", false, true),
+        const ARRAY: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+        const LIFTED: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPP1PPP/RNBQKBNR";
+        const MOVED: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR";
+        const OTHER: &str = "rnbqkbnr/pppppppp/8/8/4N3/8/PPPP1PPP/RNBQKBNR";
+        for (before, after, unknown, unsure) in [
+            (ARRAY, ARRAY, false, false),
+            (ARRAY, LIFTED, false, false),
+            (ARRAY, MOVED, false, false),
+            (LIFTED, MOVED, false, false),
+            (LIFTED, OTHER, false, true),
+            (ARRAY, MOVED, true, true),
+            (
+                ARRAY,
+                "rnbqkbnr/pppp1ppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR",
+                false,
+                true,
+            ),
+            (ARRAY, OTHER, false, true),
         ] {
             let mut midway = midway();
-            midway.missed_changes(&Placement::ARRAY, &placement(after), unknown);
-            assert_eq!(midway.is_unsure, unsure, "{after}, unknown presses: {unknown}");
+            midway.missed_changes(&placement(before), &placement(after), unknown);
+            let what = format!("{before} became {after}, unknown presses: {unknown}");
+            assert_eq!(midway.is_unsure, unsure, "{what}");
         }
     }
 

@@ -179,7 +179,7 @@ fn long(folder: &Path) -> PathBuf {
     let path = folder.join("long.dgtcap");
     let dump = format!("86 00 43{}", " 00".repeat(64));
     let mut text = "# dgtcap 1\n".to_owned();
-    let seconds = if cfg!(debug_assertions) { 4000 } else { 40_000 };
+    let seconds = if cfg!(debug_assertions) { 16_000 } else { 160_000 };
     for second in 0..seconds {
         text += &format!("{second}.0 < {dump}\n{second}.5 ! down\n{second}.6 ! up\n");
     }

@@ -32,10 +32,15 @@ pub(crate) fn held_back(capture: &Capture, window: (Millis, Millis)) -> Capture 
 
 /// How often each player was accused.
 pub(crate) fn accusations(events: &[Event]) -> BTreeMap<String, usize> {
+    named(events, |certainty| certainty != Certainty::Suspected)
+}
+
+/// How often each player was named in an irregularity that is so certain.
+pub(crate) fn named(events: &[Event], counts: impl Fn(Certainty) -> bool) -> BTreeMap<String, usize> {
     let mut said = BTreeMap::new();
     for event in events {
         if let Body::Irregularity(irregularity) = &event.body
-            && irregularity.certainty != Certainty::Suspected
+            && counts(irregularity.certainty)
         {
             *said.entry(format!("{:?}", irregularity.offender)).or_default() += 1;
         }

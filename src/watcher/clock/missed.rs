@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ONE_PRESS_S;
 use crate::dgt::{ClockReading, ClockSide};
 
 /// A smaller increment does not tell from two seconds of rounding how many presses there were, in seconds.
@@ -47,8 +48,19 @@ impl Ran {
         }
     }
 
+    /// The presses before the clock shows `reading`, as its first word after the gap, at `at_ms`.
+    pub(super) fn missed(self, reading: &ClockReading, at_ms: Option<i64>) -> MissedPresses {
+        let side = self.side();
+        let fell = self.stood_s.checked_sub(reading.time(side.other()).seconds);
+        let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
+        MissedPresses {
+            once: once.then_some(side),
+            count: self.presses(reading, at_ms),
+        }
+    }
+
     /// How many presses came before the clock shows `reading` at `at_ms`. None where the times do not tell.
-    pub(super) fn presses(self, reading: &ClockReading, at_ms: Option<i64>) -> Option<usize> {
+    fn presses(self, reading: &ClockReading, at_ms: Option<i64>) -> Option<usize> {
         let passed = (at_ms?.checked_sub(self.at_ms?)?)
             .checked_add(500)?
             .div_euclid(1000);

@@ -77,7 +77,7 @@ fn after_gap(increments: [u32; 2], gap_s: Option<i64>, left: u32, right: u32, le
     );
     clock.heard(Millis(8000), frame(500, 600, Lever::LeftHigh), began);
     clock.gap();
-    assert_eq!(clock.missed_presses(), None, "the clock is silent");
+    assert_eq!(clock.presses_since_gap(), None, "the clock is silent");
     clock.heard(
         Millis(9000),
         frame(left, right, lever),
@@ -104,28 +104,28 @@ fn the_times_tell_how_many_presses_a_gap_had() {
         (700, 500, 500, LeftHigh, None),
     ] {
         let clock = after_gap([30, 30], Some(gap_s), left, right, lever);
-        assert_eq!(clock.missed_presses(), presses, "{gap_s} s, {left} {right}");
+        assert_eq!(clock.presses_since_gap(), presses, "{gap_s} s, {left} {right}");
     }
-    let presses = |increments, gap_s| after_gap(increments, gap_s, 499, 600, LeftHigh).missed_presses();
+    let presses = |increments, gap_s| after_gap(increments, gap_s, 499, 600, LeftHigh).presses_since_gap();
     assert_eq!(presses([30, 30], None), None, "nobody knows how long it was");
     assert_eq!(presses([3, 3], Some(1)), None, "three seconds may be rounding");
     assert_eq!(presses([30, 12], Some(1)), None, "what a press adds is not known");
 }
 
 #[test]
-fn what_a_gap_had_is_known_until_somebody_presses_and_over_a_second_gap() {
+fn what_a_gap_had_is_known_over_a_second_gap_and_with_what_is_pressed_since() {
     let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
     let mut clock = after_gap([30, 30], Some(1), 499, 600, Lever::LeftHigh);
     clock.gap();
     clock.heard(Millis(10_000), frame(528, 600, Lever::RightHigh), Some(2000));
     assert_eq!(
-        clock.missed_presses(),
+        clock.presses_since_gap(),
         Some(1),
         "nobody has asked for the first gap"
     );
     assert_eq!(clock.take_missed().and_then(|missed| missed.count), Some(1));
     clock.heard(Millis(11_000), frame(528, 628, Lever::LeftHigh), Some(3000));
-    assert_eq!(clock.missed_presses(), None, "somebody has pressed since");
+    assert_eq!(clock.presses_since_gap(), Some(2), "somebody has pressed since");
 }
 
 #[test]

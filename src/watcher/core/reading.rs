@@ -386,8 +386,13 @@ impl Core {
 
     /// Tells the hypotheses whether half-moves that they find now were made unseen.
     fn recovering(&mut self, yes: bool) {
-        if let Phase::Game(game) = &mut self.phase {
-            game.lines.recovering = yes;
+        match &mut self.phase {
+            Phase::Game(game) => game.lines.recovering = yes,
+            Phase::Waiting(setup) => {
+                if let Some(midway) = &mut setup.midway {
+                    midway.recovering(yes);
+                }
+            }
         }
     }
 

@@ -358,7 +358,7 @@ impl Game {
     /// How many half-moves were missed at the most, where the presses in the gap are known: all but the last were pressed.
     fn missed_plies(&self, ctx: &Ctx<'_>) -> Option<usize> {
         self.unbridged.filter(|gap| gap.is_first && !gap.is_told())?;
-        Some(ctx.clock.missed_presses()? + 1)
+        Some(ctx.clock.presses_since_gap()? + 1)
     }
 
     /// True while the watcher waits for hands to leave the board before it says whether anything explains a gap.
