@@ -12,6 +12,8 @@ mod lumps;
 mod play;
 #[path = "watcher_props/restarts.rs"]
 mod restarts;
+#[path = "watcher_props/said.rs"]
+mod said;
 #[path = "watcher_props/talked.rs"]
 mod talked;
 #[path = "help/told/mod.rs"]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dgt2mqtt::{
     capture::{Act, Capture, Record, replay::settings_of},
-    event::{Body, Certainty, Event},
+    event::Event,
     sim::{
         board::SimulatedIdentity,
         player::{Cue, Delivery, Pace, PlayedBoard},
@@ -14,8 +14,8 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    lumps,
     play::{Fixture, fixtures, play_whole, recorded},
+    said::{accused_besides, said},
 };
 
 /// The same with everything from the board held back in `window`, until its end.
@@ -30,24 +30,6 @@ pub(crate) fn held_back(capture: &Capture, window: (Millis, Millis)) -> Capture 
     late
 }
 
-/// How often each player was accused.
-pub(crate) fn accusations(events: &[Event]) -> BTreeMap<String, usize> {
-    named(events, |certainty| certainty != Certainty::Suspected)
-}
-
-/// How often each player was named in an irregularity that is so certain.
-pub(crate) fn named(events: &[Event], counts: impl Fn(Certainty) -> bool) -> BTreeMap<String, usize> {
-    let mut said = BTreeMap::new();
-    for event in events {
-        if let Body::Irregularity(irregularity) = &event.body
-            && counts(irregularity.certainty)
-        {
-            *said.entry(format!("{:?}", irregularity.offender)).or_default() += 1;
-        }
-    }
-    said
-}
-
 /// What comes of lines that stand still.
 #[derive(Default)]
 struct Outcome {
@@ -60,7 +42,7 @@ struct Outcome {
 }
 
 /// The random instants of a fixture. They do not depend on which other fixtures there are.
-fn instants_of(name: &str, seed: u64) -> fastrand::Rng {
+pub(crate) fn instants_of(name: &str, seed: u64) -> fastrand::Rng {
     let mix = |seed: u64, byte: u8| (seed ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     fastrand::Rng::with_seed(name.bytes().fold(seed, mix))
 }
@@ -76,20 +58,18 @@ fn stands_still(ms: u64, seed: u64, out: &mut Outcome) {
         let (whole, late) = (fixture.whole(), play_whole(&late));
         out.games += 1;
         out.same += usize::from(whole.moves == late.moves);
-        let told = lumps::said(&whole.events);
-        let besides = lumps::said(&late.events)
-            .into_iter()
-            .filter(|it| it.is_besides(&told));
+        let told = said(&whole.events);
+        let besides = said(&late.events).into_iter().filter(|it| it.is_besides(&told));
         out.suspicions.extend(besides.map(|it| {
             let (kind, ply) = (it.what.kind.as_str(), it.what.ply);
             format!("{ms} ms, {name} from {from:?}: {kind}@{ply}")
         }));
-        let wanted = accusations(&whole.events);
-        for (player, n) in accusations(&late.events) {
-            if n > wanted.get(&player).copied().unwrap_or_default() {
-                out.wrong.push(format!("{ms} ms, {name} from {from:?}: {player}"));
-            }
-        }
+        let wrong = accused_besides(&late.events, &whole.events, false);
+        out.wrong.extend(
+            wrong
+                .into_iter()
+                .map(|it| format!("{ms} ms, {name} from {from:?}: {it}")),
+        );
     }
 }
 
@@ -156,12 +136,7 @@ fn accused_falsely(fixture: &Fixture, ms: u64, from: u64, board_answers: bool) -
     } else {
         play_whole(&held_back(&fixture.capture, window)).events
     };
-    let wanted = accusations(&fixture.whole().events);
-    let had = |player: &String| wanted.get(player).copied().unwrap_or_default();
-    let said = accusations(&said).into_iter();
-    said.filter(|(player, n)| *n > had(player))
-        .map(|(player, _)| player)
-        .collect()
+    accused_besides(&said, &fixture.whole().events, false)
 }
 
 /// The same with a board that answers what it is asked, as at a daemon.

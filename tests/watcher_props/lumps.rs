@@ -3,7 +3,7 @@
 
 use dgt2mqtt::{
     capture::Capture,
-    event::{Body, Certainty, Event, Irregularity, Resolution},
+    event::{Body, Event},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -11,54 +11,8 @@ use dgt2mqtt::{
 use crate::{
     late::{held_back, is_full},
     play::{Fixture, fixtures, play_whole, recorded},
+    said::{Said, said},
 };
-
-/// An irregularity that was said.
-#[derive(Clone, Debug)]
-pub(crate) struct Said {
-    pub(crate) what: Box<Irregularity>,
-    /// When it was done.
-    at: u64,
-    /// It was withdrawn.
-    is_withdrawn: bool,
-}
-
-impl Said {
-    fn is_suspicion(&self) -> bool {
-        self.what.certainty == Certainty::Suspected
-    }
-
-    /// True where it is a suspicion, and nothing `told` is of the same.
-    pub(crate) fn is_besides(&self, told: &[Self]) -> bool {
-        self.is_suspicion() && !told.iter().any(|it| self.tells_of(it))
-    }
-
-    /// True when `other` tells of the same: also of the same pieces otherwise, and of a flag after another half-move.
-    fn tells_of(&self, other: &Self) -> bool {
-        let (a, b) = (&self.what, &other.what);
-        let same = a.kind == b.kind && a.offender == b.offender;
-        let flag = matches!(a.kind, IrregularityKind::FlagFall | IrregularityKind::BothFlags);
-        same && (a.ply == b.ply || flag) || !a.squares.is_empty() && a.squares == b.squares
-    }
-}
-
-/// What was said of irregularities.
-pub(crate) fn said(events: &[Event]) -> Vec<Said> {
-    let withdrawn = |id: &str| {
-        events.iter().any(|event| {
-            matches!(&event.body, Body::IrregularityResolved { irregularity, how: Resolution::Superseded } if irregularity == id)
-        })
-    };
-    let of = |event: &Event| match &event.body {
-        Body::Irregularity(what) => Some(Said {
-            what: what.clone(),
-            at: (event.at.unwrap_or(event.t) * 1000.0).round() as u64,
-            is_withdrawn: withdrawn(&event.id),
-        }),
-        _ => None,
-    };
-    events.iter().filter_map(of).collect()
-}
 
 /// When the first game began, which is to be under way when the lump begins.
 fn began(events: &[Event]) -> Option<u64> {

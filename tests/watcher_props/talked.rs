@@ -13,8 +13,9 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    late::{accusations, is_full, named},
-    play::{Fixture, fixtures, recorded},
+    late::is_full,
+    play::{fixtures, recorded},
+    said::accused_besides,
 };
 
 /// The daemon listens when the game begins.
@@ -50,16 +51,6 @@ fn killed(capture: &Capture, first: u64, away: u64) -> Vec<Event> {
     rehearsal.end().events
 }
 
-/// Who is accused more often than he is named where nobody is killed, be it in a suspicion.
-fn accused_falsely(fixture: &Fixture, said: &[Event]) -> Vec<String> {
-    let wanted = named(&fixture.whole().events, |_| true);
-    let had = |player: &String| wanted.get(player).copied().unwrap_or_default();
-    let said = accusations(said).into_iter();
-    said.filter(|(player, n)| *n > had(player))
-        .map(|(player, _)| player)
-        .collect()
-}
-
 #[test]
 fn a_daemon_that_is_killed_every_two_seconds_accuses_nobody_besides() {
     let fixtures: Vec<_> = fixtures()
@@ -74,9 +65,15 @@ fn a_daemon_that_is_killed_every_two_seconds_accuses_nobody_besides() {
             let (first, away) = (random.u64(..EVERY), random.u64(200..600));
             let said = killed(&fixture.capture, first, away);
             let name = &fixture.name;
-            wrong.extend(accused_falsely(fixture, &said).into_iter().map(|player| {
-                format!("{name}, killed {first} ms after the beginning, {away} ms each time: {player}")
-            }));
+            wrong.extend(
+                accused_besides(&said, &fixture.whole().events, true)
+                    .into_iter()
+                    .map(|player| {
+                        format!(
+                            "{name}, killed {first} ms after the beginning, {away} ms each time: {player}"
+                        )
+                    }),
+            );
             games += 1;
         }
     }
