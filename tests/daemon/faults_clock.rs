@@ -9,13 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fastrand::Rng;
 use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard},
-    faults_machine::game,
-    hall::{Daemon, journal, moves, save, until, vienna},
-    seed::is_full,
+    hall::{Daemon, assert_as_replayed, journal, moves, replay, until, vienna},
+    seed::{in_rounds, is_full},
     wiring::Wiring,
 };
 
@@ -38,28 +38,25 @@ fn with_wall_clock(config: &Path, stamp: &Path) -> Option<Daemon> {
     }))
 }
 
-/// A small computer gets the time late, then somebody sets it wrong, then right again: an hour forward, two back.
-#[tokio::test]
+/// A small computer gets the time late, then somebody sets it again and again.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wall_clock_that_is_set_changes_labels_and_nothing_else() {
-    the_wall_clock_is_set(Wiring::Alone).await;
+    in_rounds(|random| the_wall_clock_is_set(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn nor_does_it_where_a_line_of_many_boards_is_played_on() {
     if is_full() {
-        the_wall_clock_is_set(Wiring::Line).await;
+        in_rounds(|random| the_wall_clock_is_set(Wiring::Line, random)).await;
     }
 }
 
-async fn the_wall_clock_is_set(wiring: Wiring) {
+async fn the_wall_clock_is_set(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
-    let (capture, uci) = game(11, 8);
-    let path = save(folder.path(), "game", &capture);
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let listen = ["--listen", "127.0.0.1:0"];
-    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &path, &listen);
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &vienna(), &[]);
     let stamp = folder.path().join("time");
     let set = |offset: &str| fs::write(&stamp, offset).unwrap();
     // Nobody has set it: decades ago.
@@ -71,26 +68,30 @@ async fn the_wall_clock_is_set(wiring: Wiring) {
         let events = heard(&subscriber, "1").events;
         events.iter().filter(|event| event["type"] == "move").count() >= n
     };
-    let deadline = Instant::now() + Duration::from_millis(capture.end().0) + PATIENCE;
-    for (n, offset) in [(2, "+0"), (4, "+1h"), (6, "-1h")] {
+    let deadline = Instant::now() + PATIENCE;
+    let all = moves(&replay(&vienna(), "1")).len();
+    let mut before: Vec<usize> = (0..3).map(|_| random.usize(1..all)).collect();
+    before.sort_unstable();
+    for (i, n) in before.into_iter().enumerate() {
         while !moved(n) {
             assert!(Instant::now() < deadline, "half-move {n} does not come");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        set(offset);
-        // The daemon looks at it every two seconds.
-        tokio::time::sleep(Duration::from_millis(2500)).await;
+        // The first one has the time right, for it is from a server.
+        set(["+0", "+1h", "-1h", "+30s", "-30s", "+2d"][if i == 0 { 0 } else { random.usize(..6) }]);
+        tokio::time::sleep(Duration::from_millis(random.u64(0..2500))).await;
     }
-    while !moved(uci.len()) {
-        assert!(Instant::now() < deadline, "the last half-move does not come");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
     assert!(daemon.lives());
     assert!(daemon.stop());
     let kept = journal(&config, "1");
     let events = all_heard(&subscriber, "1", kept.len()).await;
     assert_eq!(events, kept);
-    assert_eq!(moves(&events), uci);
+    assert_as_replayed(&events, &vienna(), wiring == Wiring::Alone);
     let seconds: Vec<f64> = events.iter().map(|event| event["t"].as_f64().unwrap()).collect();
     assert!(seconds.is_sorted(), "{seconds:?}");
     let labels: Vec<_> = events.iter().map(|event| event["time"].clone()).collect();
@@ -98,10 +99,7 @@ async fn the_wall_clock_is_set(wiring: Wiring) {
         labels[0].is_null(),
         "a clock that was never set labels nothing: {labels:?}"
     );
-    assert!(
-        labels.iter().filter(|label| label.is_string()).count() > 3,
-        "{labels:?}"
-    );
+    assert!(labels.iter().any(Value::is_string), "{labels:?}");
     println!(
         "wall clock set 3 times: {} events compared, 0 lost, 0 repeated in another order",
         events.len()
@@ -111,18 +109,18 @@ async fn the_wall_clock_is_set(wiring: Wiring) {
 /// The year is another for some seconds, in both directions, while events may be a day old at the most.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wall_clock_that_jumps_takes_nothing_from_the_journal() {
-    the_wall_clock_jumps(Wiring::Alone).await;
+    in_rounds(|random| the_wall_clock_jumps(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_from_the_journal_of_a_line_of_many_boards() {
     if is_full() {
-        the_wall_clock_jumps(Wiring::Line).await;
+        in_rounds(|random| the_wall_clock_jumps(Wiring::Line, random)).await;
     }
 }
 
-async fn the_wall_clock_jumps(wiring: Wiring) {
+async fn the_wall_clock_jumps(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
@@ -145,17 +143,18 @@ async fn the_wall_clock_jumps(wiring: Wiring) {
         events.iter().filter_map(year).collect::<Vec<_>>()
     };
     let now = jiff::Timestamp::now().to_string()[..4].to_owned();
-    for (offset, is_there) in [
-        ("+0", true),
-        ("+20y", false),
-        ("-10y", false),
-        ("-60y", false),
-        ("+0", true),
-    ] {
+    let far = |random: &mut Rng| match random.bool() {
+        true => format!("+{}y", random.u8(2..60)),
+        false => format!("-{}y", random.u8(2..70)),
+    };
+    let mut offsets: Vec<_> = (0..3).map(|_| (far(&mut random), false)).collect();
+    offsets.insert(0, ("+0".to_owned(), true));
+    offsets.push(("+0".to_owned(), true));
+    for (offset, is_there) in offsets {
         let before = heard(&subscriber, "1").events.len();
-        set(offset);
+        set(&offset);
         // Years that no computer has shown are not written on anything.
-        until("an event", PATIENCE, || {
+        until(&format!("an event at {offset}"), PATIENCE, || {
             let events = heard(&subscriber, "1").events;
             let fresh = events.get(before..).unwrap_or_default();
             fresh
@@ -201,18 +200,18 @@ fn figure(port: u16, name: &str) -> Option<f64> {
 /// the wall clock to meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wall_clock_that_jumps_makes_nothing_older() {
-    the_wall_clock_jumps_beside_what_waits(Wiring::Alone).await;
+    in_rounds(|random| the_wall_clock_jumps_beside_what_waits(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_does_it_make_older_what_a_line_of_many_boards_said() {
     if is_full() {
-        the_wall_clock_jumps_beside_what_waits(Wiring::Line).await;
+        in_rounds(|random| the_wall_clock_jumps_beside_what_waits(Wiring::Line, random)).await;
     }
 }
 
-async fn the_wall_clock_jumps_beside_what_waits(wiring: Wiring) {
+async fn the_wall_clock_jumps_beside_what_waits(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mut mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
@@ -238,7 +237,13 @@ async fn the_wall_clock_jumps_beside_what_waits(wiring: Wiring) {
         all.filter(|got| got.topic.ends_with("/1/reply/report"))
             .collect::<Vec<_>>()
     };
-    for (n, offset) in ["+20d", "-20d", "+0"].into_iter().enumerate() {
+    let days = [random.u16(2..400), random.u16(2..400)];
+    let offsets = [
+        format!("+{}d", days[0]),
+        format!("-{}d", days[1]),
+        "+0".to_owned(),
+    ];
+    for (n, offset) in offsets.iter().enumerate() {
         subscriber
             .publish("dgt2mqtt/gw/board/1/cmd/report", false, report, None)
             .await;
@@ -251,7 +256,7 @@ async fn the_wall_clock_jumps_beside_what_waits(wiring: Wiring) {
     until("an event that waits", PATIENCE, || {
         figure(port, "dgt2mqtt_outbox_depth").filter(|depth| *depth > 0.0)
     });
-    for offset in ["+20d", "-20d", "+0"] {
+    for offset in &offsets {
         fs::write(&stamp, offset).unwrap();
         // The figures are of the last second.
         let uptime = || figure(port, "dgt2mqtt_uptime_seconds");

@@ -3,12 +3,13 @@
 
 use std::{fs, path::Path};
 
+use fastrand::Rng;
 use serde_json::json;
 
 use crate::{
     broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, are_numbered, commands, journal, until},
-    seed::is_full,
+    hall::{Daemon, are_numbered, commands, journal, moves as moves_of, replay, until, vienna},
+    seed::{in_rounds, is_full},
     wiring::Wiring,
 };
 
@@ -27,18 +28,18 @@ fn size(path: &Path) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_commands_displace_no_event() {
-    commands_are_refused(Wiring::Alone).await;
+    in_rounds(|random| commands_are_refused(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_do_refused_commands_to_a_board_on_a_line() {
     if is_full() {
-        commands_are_refused(Wiring::Line).await;
+        in_rounds(|random| commands_are_refused(Wiring::Line, random)).await;
     }
 }
 
-async fn commands_are_refused(wiring: Wiring) {
+async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     // Answers beside our own topics are refused.
     let acl = folder.path().join("acl");
@@ -60,7 +61,8 @@ async fn commands_are_refused(wiring: Wiring) {
     let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     make_small(&config, 2);
     let daemon = Daemon::start(&config);
-    moves.wait("a move", |_| true).await;
+    let first = random.u64(1..=12);
+    moves.wait("a move", |got| got.json()["ply"] == first).await;
 
     let long = "x".repeat(60_000);
     let dismiss = "dgt2mqtt/gw/board/1/cmd/dismiss";
@@ -96,6 +98,7 @@ async fn commands_are_refused(wiring: Wiring) {
     assert!(daemon.stop());
     let events = journal(&config, "1");
     are_numbered(&events);
+    assert!(moves_of(&replay(&vienna(), "1")).starts_with(&moves_of(&events)));
     assert!(events.len() > 3);
     assert!(
         !commands(&config, "1").is_empty(),
@@ -109,18 +112,18 @@ async fn commands_are_refused(wiring: Wiring) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn accepted_commands_displace_no_event() {
-    commands_are_accepted(Wiring::Alone).await;
+    in_rounds(|random| commands_are_accepted(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_do_accepted_commands_to_a_board_on_a_line() {
     if is_full() {
-        commands_are_accepted(Wiring::Line).await;
+        in_rounds(|random| commands_are_accepted(Wiring::Line, random)).await;
     }
 }
 
-async fn commands_are_accepted(wiring: Wiring) {
+async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
@@ -128,7 +131,8 @@ async fn commands_are_accepted(wiring: Wiring) {
     let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
     make_small(&config, 1);
     let daemon = Daemon::start(&config);
-    moves.wait("a move", |_| true).await;
+    let first = random.u64(1..=12);
+    moves.wait("a move", |got| got.json()["ply"] == first).await;
     let (mut taken, mut refused) = (0, 0);
     let numbers: Vec<_> = (0..600).collect();
     // A few at a time, so that each is looked at.
@@ -158,6 +162,7 @@ async fn commands_are_accepted(wiring: Wiring) {
     assert!(daemon.stop());
     let events = journal(&config, "1");
     are_numbered(&events);
+    assert!(moves_of(&replay(&vienna(), "1")).starts_with(&moves_of(&events)));
     let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
     let lines = log.lines().filter(|line| line.contains("over_budget")).count();
     // The flood lasts some seconds, or minutes on a busy machine.

@@ -6,10 +6,11 @@ use dgt2mqtt::{
     event::{Body, Event},
     journal::Entry,
 };
+use fastrand::Rng;
 
 use crate::{
     broker::{Mosquitto, Subscriber},
-    seed::{rng, rounds},
+    seed::{in_rounds, rng, rounds},
     station::{self, Station, broker as plain},
 };
 
@@ -101,13 +102,18 @@ async fn one_kind_of_event_that_is_refused_for_a_while_is_waited_for() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_above_the_brokers_limit_goes_in_a_short_form_in_its_turn() {
+    in_rounds(some_are_above_the_limit).await;
+}
+
+async fn some_are_above_the_limit(mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start_with(folder.path(), "allow_anonymous true\nmax_packet_size 700", "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
-    let events = (1..=20).map(|seq| event("7", seq, seq % 4 == 0, 900));
+    let large: Vec<u64> = (0..5).map(|_| random.u64(1..=20)).collect();
+    let events = (1..=20).map(|seq| event("7", seq, large.contains(&seq), 900));
     feed(&station, "7", events).await;
     station.delivered().await;
     subscriber

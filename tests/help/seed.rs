@@ -2,6 +2,7 @@
 #![allow(dead_code)] // shared by several test programs.
 
 use fastrand::Rng;
+use tokio::task::JoinSet;
 
 /// `DGT2MQTT_SEED`, or 1. It is printed, so that a failure says how to play it again.
 pub fn seed() -> u64 {
@@ -18,6 +19,23 @@ pub fn rng() -> Rng {
 /// Once, or twenty times with `DGT2MQTT_FULL`.
 pub fn rounds() -> usize {
     std::env::var_os("DGT2MQTT_FULL").map_or(1, |_| 20)
+}
+
+/// Runs it once, or twenty times with `DGT2MQTT_FULL`, some at a time, each with chance and a runtime of its own.
+pub async fn in_rounds<T: Future<Output = ()>>(run: impl Fn(Rng) -> T + Copy + Send + 'static) {
+    const AT_ONCE: usize = 4;
+    let mut random = rng();
+    let mut running = JoinSet::new();
+    for _ in 0..rounds() {
+        if running.len() == AT_ONCE {
+            running.join_next().await.unwrap().unwrap();
+        }
+        let own = random.fork();
+        running.spawn_blocking(move || tokio::runtime::Runtime::new().unwrap().block_on(run(own)));
+    }
+    while let Some(round) = running.join_next().await {
+        round.unwrap();
+    }
 }
 
 /// Whether tests run in full; a test that runs only then says that it is skipped.

@@ -25,12 +25,15 @@ impl Said {
         self.is_suspicion() && !told.iter().any(|it| self.tells_of(it))
     }
 
-    /// True when `other` tells of the same: also of the same pieces otherwise, and of a flag after another half-move.
+    /// True when `other` tells of the same: also of the same pieces otherwise, of a part of what a player did at once, and of a
+    /// flag after another half-move.
     pub(crate) fn tells_of(&self, other: &Self) -> bool {
         let (a, b) = (&self.what, &other.what);
         let same = a.kind == b.kind && a.offender == b.offender;
         let flag = matches!(a.kind, IrregularityKind::FlagFall | IrregularityKind::BothFlags);
-        same && (a.ply == b.ply || flag) || !a.squares.is_empty() && a.squares == b.squares
+        let within = !a.squares.is_empty() && a.squares.iter().all(|square| b.squares.contains(square));
+        let part = within && (a.offender, a.ply) == (b.offender, b.ply);
+        same && (a.ply == b.ply || flag) || part || !a.squares.is_empty() && a.squares == b.squares
     }
 }
 
