@@ -64,6 +64,8 @@ pub(crate) struct Server {
     ca_file: Option<PathBuf>,
     /// Made at the first call, so that what is wrong with it is told like anything else.
     tls: Option<TlsConnector>,
+    /// How long a call may take.
+    patience: Duration,
 }
 
 impl Server {
@@ -74,6 +76,7 @@ impl Server {
             address,
             ca_file,
             tls: None,
+            patience: PATIENCE,
         }
     }
 
@@ -91,7 +94,7 @@ impl Server {
     /// Sends the request.
     pub(crate) async fn call(&mut self, request: Request<Full<Bytes>>) -> Result<Answered, CallError> {
         let server = self.address.clone();
-        match timeout(PATIENCE, self.ask(request)).await {
+        match timeout(self.patience, self.ask(request)).await {
             Ok(answered) => answered,
             Err(_) => Err(CallError::Late { server }),
         }
@@ -199,6 +202,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use tokio::{io::AsyncWriteExt, net::TcpListener};
+
     use super::*;
 
     #[test]
@@ -206,6 +211,29 @@ mod tests {
         assert_eq!(host_and_port("lichess.org", true), ("lichess.org", 443));
         assert_eq!(host_and_port("127.0.0.1:8000", false), ("127.0.0.1", 8000));
         assert_eq!(host_and_port("[::1]:8000", false), ("::1", 8000));
+    }
+
+    /// It takes the connection and the request, and answers nothing, or begins and does not end.
+    #[tokio::test]
+    async fn a_server_that_is_mute_is_waited_for_no_longer_than_the_patience() {
+        for begins in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = format!("http://{}", listener.local_addr().unwrap());
+            let mut server = Server {
+                patience: Duration::from_millis(200),
+                ..Server::new(address, None)
+            };
+            let mut holding = JoinSet::new();
+            holding.spawn(async move {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                stream.write_all(begins).await.unwrap();
+                std::future::pending::<()>().await;
+            });
+            let request = Request::new(Full::new(Bytes::new()));
+            let called = timeout(Duration::from_secs(20), server.call(request)).await;
+            let error = called.expect("it waits for ever").unwrap_err();
+            assert!(matches!(error, CallError::Late { .. }), "{error:?}");
+        }
     }
 
     #[test]

@@ -255,6 +255,16 @@ mod tests {
     }
 
     #[test]
+    fn refuses_more_records_than_a_month_has() {
+        let mut text = "# dgtcap 1\n".to_owned();
+        (0..MOST_RECORDS).for_each(|_| text += "1 < 00\n");
+        assert!(Capture::parse(text.as_bytes()).is_ok());
+        text += "1 < 00\n";
+        let flaw = Capture::parse(text.as_bytes()).unwrap_err();
+        assert_eq!((flaw.line, flaw.flaw), (MOST_RECORDS + 2, Flaw::TooMany));
+    }
+
+    #[test]
     fn refuses_what_is_no_capture() {
         assert_eq!(Capture::parse(b"").unwrap_err().flaw, Flaw::NotACapture);
         assert_eq!(Capture::parse(b"1.0 < 80").unwrap_err().flaw, Flaw::NotACapture);

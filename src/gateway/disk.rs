@@ -71,3 +71,27 @@ fn slow() -> Notice {
         ),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A question that was asked so many seconds ago, and is not answered.
+    fn asked_before(seconds: u64) -> Disk {
+        let mut question = JoinSet::new();
+        question.spawn(std::future::pending());
+        Disk {
+            question,
+            asked: Instant::now().checked_sub(Duration::from_secs(seconds)),
+            ..Disk::default()
+        }
+    }
+
+    /// The unit's watchdog is fed while the disk is slow: it ends the daemon some 30 s after that.
+    #[tokio::test]
+    async fn a_disk_is_slow_for_two_minutes_and_hopeless_after_them() {
+        assert!(!Disk::default().is_slow(), "nothing is asked");
+        assert!(asked_before(1).is_slow() && asked_before(119).is_slow());
+        assert!(!asked_before(121).is_slow());
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 45] = [
+const FILES: [&str; 47] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -29,6 +29,7 @@ const FILES: [&str; 45] = [
     "watcher/game/settle.rs",
     "watcher/game/flags.rs",
     "watcher/game/judge.rs",
+    "watcher/game/waits.rs",
     "watcher/game/accuse.rs",
     "watcher/game/displaced.rs",
     "watcher/game/after.rs",
@@ -46,6 +47,7 @@ const FILES: [&str; 45] = [
     "watcher/game/doubt.rs",
     "watcher/game/fallen.rs",
     "watcher/core/occupancy.rs",
+    "watcher/game/felt.rs",
     "watcher/onboard_log.rs",
     "watcher/game/recall.rs",
     "watcher/game/sure.rs",

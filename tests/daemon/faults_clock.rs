@@ -14,27 +14,18 @@ use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard},
+    faketime,
     hall::{Daemon, assert_as_replayed, journal, moves, replay, until, vienna},
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
 
-/// Where Debian puts the library that lies about the time; `DGT2MQTT_FAKETIME` says where else it is.
-const FAKETIME: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
-
 /// A daemon whose wall clock is off by what stands in the file `stamp`; none, with a message, where that cannot be had.
 fn with_wall_clock(config: &Path, stamp: &Path) -> Option<Daemon> {
-    let library = std::env::var_os("DGT2MQTT_FAKETIME").unwrap_or_else(|| FAKETIME.into());
-    if !Path::new(&library).exists() {
-        eprintln!("skipped: needs libfaketime (apt-get install libfaketime)");
-        return None;
-    }
+    let library = faketime::library()?;
     Some(Daemon::start_with(config, |command| {
-        command
-            .env("LD_PRELOAD", &library)
-            .env("FAKETIME_TIMESTAMP_FILE", stamp)
-            .env("FAKETIME_NO_CACHE", "1")
-            .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        faketime::lies(command, &library);
+        command.env("FAKETIME_TIMESTAMP_FILE", stamp);
     }))
 }
 

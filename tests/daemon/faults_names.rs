@@ -25,6 +25,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, free_port},
+    hall::journal,
     page::Server,
     seed::{rng, rounds},
     wiring::{Restless, Wiring},
@@ -177,6 +178,9 @@ async fn two_have_one_name(wiring: Wiring) {
         // It leaves without a word of its own, or its will is set right.
         second.end(rng.bool());
         more(&subscriber, 2, &mut rng).await;
+        subscriber
+            .wait("the right status", |_| status(&subscriber) == "online")
+            .await;
         second.start();
         tokio::time::sleep(Duration::from_millis(rng.u64(0..5000))).await;
         let is_killed = rng.bool();
@@ -206,6 +210,19 @@ async fn two_have_one_name(wiring: Wiring) {
             assert!(highest > 0, "round {round}: board {id} has said nothing");
         }
         first.end(false);
+        // What it has on disk was published, under the numbers that it has there.
+        for id in &first.boards.ids {
+            let kept = journal(&first.config, id);
+            let deadline = Instant::now() + PATIENCE;
+            loop {
+                let heard = events(&subscriber);
+                let Some(missing) = kept.iter().find(|event| !heard.contains(event)) else {
+                    break;
+                };
+                assert!(Instant::now() < deadline, "round {round}: {missing} is missing");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
     }
 }
 

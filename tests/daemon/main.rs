@@ -12,6 +12,8 @@ mod database;
 mod disk;
 #[path = "../help/ejabberd.rs"]
 mod ejabberd;
+#[path = "../help/faketime.rs"]
+mod faketime;
 #[path = "../help/hall.rs"]
 mod hall;
 #[path = "../help/lichess.rs"]

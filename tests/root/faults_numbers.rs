@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, Subscriber},
     disk::ImageDisk,
+    faketime,
     seed::{rng, rounds},
     wiring::{Restless, Wiring},
 };
@@ -27,6 +28,8 @@ struct Scene {
     boards: Restless,
     config: PathBuf,
     folder: tempfile::TempDir,
+    /// By how much the wall clock of the daemons is off.
+    stamp: Option<&'static str>,
 }
 
 impl Scene {
@@ -49,6 +52,7 @@ impl Scene {
             boards,
             config,
             folder,
+            stamp: None,
         }
     }
 
@@ -59,13 +63,17 @@ impl Scene {
             .append(true)
             .open(log)
             .unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"));
+        command
             .args(["run", "--config"])
             .arg(&self.config)
             .stdout(Stdio::null())
-            .stderr(log)
-            .spawn();
-        Daemon(child.unwrap())
+            .stderr(log);
+        if let Some(offset) = self.stamp {
+            faketime::lies(&mut command, &faketime::library().unwrap());
+            command.env("FAKETIME", offset);
+        }
+        Daemon(command.spawn().unwrap())
     }
 
     fn events(&self) -> Vec<Value> {
@@ -303,5 +311,26 @@ async fn a_journal_is_harmed(wiring: Wiring, harms: &[Harm]) {
             daemon.kill();
             scene.check(&format!("{what}, round {round}"));
         }
+    }
+}
+
+/// A computer without a battery for its clock, on which the journal is lost again and again before somebody sets the time.
+#[tokio::test]
+async fn nor_does_one_that_is_removed_while_the_clock_shows_a_year_before_1970() {
+    if faketime::library().is_none() {
+        return;
+    }
+    let mut rng = rng();
+    for round in 0..rounds() {
+        let mut scene = Scene::new(Wiring::Alone, |folder| folder.join("state")).await;
+        let state = scene.folder.path().join("state");
+        for stamp in [None, Some("-60y"), Some("-60y"), Some("-10y"), None] {
+            scene.stamp = stamp;
+            let daemon = scene.start();
+            scene.more(4, &mut rng).await;
+            daemon.kill();
+            std::fs::remove_dir_all(&state).unwrap();
+        }
+        scene.check(&format!("round {round}"));
     }
 }

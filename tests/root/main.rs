@@ -6,6 +6,8 @@
 mod broker;
 #[path = "../help/disk.rs"]
 mod disk;
+#[path = "../help/faketime.rs"]
+mod faketime;
 #[path = "../help/hall.rs"]
 mod hall;
 #[path = "../help/seed.rs"]

@@ -12,7 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{broker, disk, hall, seed::is_full, wiring::Wiring};
+use fastrand::Rng;
+
+use crate::{
+    broker, disk, hall,
+    seed::{in_rounds, is_full},
+    wiring::Wiring,
+};
 
 /// How often the service manager wants a sign of life: short, so that the test is, and long beside what a busy machine
 /// may be late.
@@ -158,18 +164,18 @@ impl Drop for Frozen<'_> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_hangs_does_not_end_the_daemon() {
-    a_disk_hangs(Wiring::Alone).await;
+    in_rounds(|random| a_disk_hangs(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_does_it_where_a_line_of_many_boards_is_played_on() {
     if is_full() {
-        a_disk_hangs(Wiring::Line).await;
+        in_rounds(|random| a_disk_hangs(Wiring::Line, random)).await;
     }
 }
 
-async fn a_disk_hangs(wiring: Wiring) {
+async fn a_disk_hangs(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("disk");
     let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
@@ -177,7 +183,7 @@ async fn a_disk_hangs(wiring: Wiring) {
     };
     let mosquitto = broker::Mosquitto::start(folder.path(), "");
     let subscriber = broker::Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
-    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &hall::vienna(), &[]);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
         &config,
@@ -199,8 +205,11 @@ async fn a_disk_hangs(wiring: Wiring) {
             .env("WATCHDOG_USEC", WATCHDOG.as_micros().to_string())
             .env_remove("WATCHDOG_PID");
     });
+    let first = random.u64(1..=10);
     subscriber
-        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .wait("a move", |got| {
+            got.topic.ends_with("/1/event/move") && got.json()["ply"] == first
+        })
         .await;
     let Some(frozen) = Frozen::new(&at) else {
         eprintln!("skipped: fsfreeze is needed");
@@ -209,7 +218,7 @@ async fn a_disk_hangs(wiring: Wiring) {
     tokio::time::sleep(Duration::from_secs(3)).await;
     let before = signs.load(Ordering::Relaxed);
     // Longer than a task may take without being called stuck; in full as long as the worst disk that was met.
-    let hung_s = if is_full() { 40 } else { 20 };
+    let hung_s = if is_full() { random.u64(12..=40) } else { 20 };
     tokio::time::sleep(Duration::from_secs(hung_s)).await;
     let signs = signs.load(Ordering::Relaxed) - before;
     drop(frozen);
@@ -236,23 +245,24 @@ async fn a_disk_hangs(wiring: Wiring) {
         .map(|event| event["seq"].as_u64().unwrap())
         .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    hall::assert_as_replayed(&events, &hall::vienna(), wiring == Wiring::Alone);
 }
 
 /// The connection goes on, and a new one can be made, while nothing can be read or written: pings, commands, states.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_disk_hangs_the_broker_is_spoken_to() {
-    a_disk_hangs_beside_the_broker(Wiring::Alone).await;
+    in_rounds(|random| a_disk_hangs_beside_the_broker(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn so_it_is_while_a_line_of_many_boards_is_played_on() {
     if is_full() {
-        a_disk_hangs_beside_the_broker(Wiring::Line).await;
+        in_rounds(|random| a_disk_hangs_beside_the_broker(Wiring::Line, random)).await;
     }
 }
 
-async fn a_disk_hangs_beside_the_broker(wiring: Wiring) {
+async fn a_disk_hangs_beside_the_broker(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().join("disk");
     let Some(_disk) = disk::ImageDisk::make(&folder.path().join("image"), &at) else {
@@ -283,8 +293,11 @@ async fn a_disk_hangs_beside_the_broker(wiring: Wiring) {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
+    let first = random.u64(1..=6);
     subscriber
-        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
+        .wait("a move", |got| {
+            got.topic.ends_with("/1/event/move") && got.json()["ply"] == first
+        })
         .await;
     let Some(frozen) = Frozen::new(&at) else {
         eprintln!("skipped: fsfreeze is needed");

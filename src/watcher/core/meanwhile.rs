@@ -12,14 +12,9 @@ use super::{
 };
 use crate::{
     dgt::ClockSide,
-    event::{Body, CompletedBy, GameResult, Resolution, notice},
+    event::{Body, CompletedBy, GameResult, notice},
     time::Millis,
-    watcher::{
-        Table,
-        ctx::Ctx,
-        game::{Game, Open},
-        outbox::Outbox,
-    },
+    watcher::{Table, outbox::Outbox},
 };
 
 /// A copy with more events than these is no game, and is dropped.
@@ -364,80 +359,5 @@ pub(super) fn case_of(body: &mut Body) -> Option<&mut String> {
         | Body::CaseNoted { irregularity, .. } => Some(irregularity),
         Body::RulingAmended(amendment) => Some(&mut amendment.irregularity),
         _ => None,
-    }
-}
-
-/// True where a person has closed, dismissed or reopened the case of which the copy has `mine`. In a game
-/// that has a result only a person does so.
-fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
-    match (mine.ended.is_some(), theirs.ended.is_some()) {
-        (false, closed) => closed,
-        (true, false) => theirs.by_hand && !mine.by_hand,
-        (true, true) => theirs.is_dismissed() && !mine.is_dismissed(),
-    }
-}
-
-impl Game {
-    /// Takes over what a person ruled and reported in the game that had a result.
-    fn take_what_was_ruled(&mut self, said: &Self) {
-        for theirs in said.open.iter().chain(&said.closed) {
-            let mine = self
-                .open
-                .iter()
-                .chain(&self.closed)
-                .find(|mine| mine.id == theirs.id);
-            let counted_before = mine.is_some_and(|mine| mine.counted);
-            if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
-                continue;
-            }
-            if let Some(side) = theirs.offender {
-                let count = &mut self.offences[side as usize];
-                *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
-            }
-            self.open.retain(|open| open.id != theirs.id);
-            self.closed.retain(|open| open.id != theirs.id);
-            if theirs.ended.is_some() {
-                self.closed.push(theirs.clone());
-            } else {
-                self.open.push(theirs.clone());
-            }
-        }
-    }
-
-    /// The question for an arbiter if `result`, which the board shows, contradicts the last ruling; none if
-    /// it does not.
-    pub(super) fn contradicts(&self, result: GameResult) -> Option<String> {
-        // A ruling that was carried out or accepted holds as well, as long as nobody has played on.
-        let holds = |open: &&Open| match &open.ended {
-            None => true,
-            Some(ended) => {
-                matches!(ended.how, Resolution::Restored | Resolution::Stands) && self.plies() <= open.ply
-            }
-        };
-        let last = self.open.iter().chain(&self.closed).filter(holds);
-        let ruled = last.filter_map(|open| {
-            let penalty = &open.case_file.said.ruling.penalty;
-            let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
-            Some((open.said, &open.case_file.said, winner))
-        });
-        let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
-        if result.winner() == Some(winner) {
-            return None;
-        }
-        Some(format!(
-            "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
-            result.as_str(),
-            said.kind.as_str(),
-            winner.in_words(),
-        ))
-    }
-
-    /// Ends the game by the result that the board shows. Where that contradicts the last ruling, a notice
-    /// asks first, and the public waits for the answer.
-    pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
-        if let Some(question) = self.contradicts(result) {
-            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
-        }
-        self.end(ctx, result, reason);
     }
 }

@@ -8,7 +8,9 @@ use shakmaty::{Bitboard, Color, Move, uci::UciMove};
 use super::{
     Game, Press,
     advice::{Finding, Scene},
-    judge::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
+    doubt::NOTICED_MS,
+    judge::{READ_MS, RESTORED, SCAN_MS},
+    waits::JUDGE_MS,
 };
 use crate::{
     board::{
@@ -209,6 +211,44 @@ impl Game {
             clock: ctx.clock.state(),
         };
         Finding::new(kind, certainty, None, scene)
+    }
+
+    /// Reports an act that was excused because of the board's faults, if somebody stops the clock before the
+    /// opponent has replied.
+    pub(in crate::watcher) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
+            return;
+        };
+        let left = self
+            .record
+            .get(ply.wrapping_sub(1))
+            .filter(|_| ply == self.plies());
+        let Some((PlyKind::Illegal(act), made)) = left.map(|made| (made.kind.clone(), made)) else {
+            self.doubt.excused = None;
+            return;
+        };
+        let Some(stopped) = ctx.clock.stopped_at else {
+            if ctx.passed(made.at, NOTICED_MS) {
+                self.doubt.excused = None;
+            }
+            return;
+        };
+        if self.lines.best().plies.len() > self.announced() || stopped.since(made.at) > NOTICED_MS {
+            return;
+        }
+        let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
+        let before = self.stand_at(ply - 1).clone();
+        let by = before.turn();
+        let scene = Scene {
+            ply,
+            before,
+            seen: left,
+            at,
+            clock,
+        };
+        let finding = Finding::illegal(by, &act, scene);
+        self.doubt.excused = None;
+        self.accuse(ctx, finding, Some(&act));
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Game;
+use super::{Ended, Game, Open};
 use crate::{
     board::PlyKind,
     event::{Body, CompletedBy, Resolution, Why},
     laws::{
         IrregularityKind, Penalty, RaisedBy,
         offence::{self, Window},
+        options::Count,
     },
     watcher::{at_rest::at_rest, command::CommandError, ctx::Ctx, not_now::NotNow},
 };
@@ -78,7 +79,7 @@ impl Game {
         }
         match ended.before {
             Some(how) => {
-                again.ended = Some(super::Ended {
+                again.ended = Some(Ended {
                     how,
                     before: None,
                     ..ended
@@ -174,5 +175,117 @@ impl Game {
         open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
         self.amend(ctx, i, Why::RaisedBy);
         Ok(())
+    }
+
+    /// Ends an open irregularity.
+    pub(in crate::watcher) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
+        let mut open = self.open.remove(index);
+        if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
+            self.hands.forget_touches();
+        }
+        let body = Body::IrregularityResolved {
+            irregularity: open.id.clone(),
+            how,
+        };
+        self.emit(ctx, None, body);
+        // An offence that stands was not acted on.
+        let counts = match how {
+            Resolution::Dismissed => false,
+            Resolution::Stands => {
+                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
+            }
+            Resolution::Restored | Resolution::Superseded => true,
+        };
+        let counted = open.counted;
+        if !counts {
+            self.uncount(ctx, &open);
+            open.counted = false;
+        }
+        open.ended = Some(Ended {
+            how,
+            by: ctx.out.by.clone(),
+            counted,
+            before: None,
+        });
+        self.closed.push(open);
+    }
+
+    /// Takes an open irregularity back: there was no offence.
+    pub(in crate::watcher) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
+        let open = self.open[index].clone();
+        self.open[index].counted = false;
+        self.uncount(ctx, &open);
+        self.resolve(ctx, index, Resolution::Superseded);
+    }
+
+    /// Takes `gone` out of the count of offences (7.5.5). Later offences of the player get a number that is
+    /// one lower.
+    pub(in crate::watcher) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
+        let Some(side) = gone.offender.filter(|_| gone.counted) else {
+            return;
+        };
+        let count = &mut self.offences[side as usize];
+        *count = count.saturating_sub(1);
+        let number = gone.case_file.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.case_file.case.facts;
+            if later.offender == Some(side) && later.counted && facts.offence_number > number {
+                facts.offence_number -= 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
+        }
+    }
+
+    /// Counts `again` among the offences again. Later offences of the player get a number that is one higher.
+    pub(in crate::watcher) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
+        let Some(side) = again.offender else { return };
+        self.offences[side as usize] += 1;
+        let number = again.case_file.case.facts.offence_number;
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
+            let facts = &mut later.case_file.case.facts;
+            let is_later = later.id != again.id && later.said >= again.said;
+            if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
+                facts.offence_number += 1;
+                self.amend(ctx, i, Why::OffenceCount);
+            }
+        }
+    }
+
+    /// Takes over what a person ruled and reported in the game that had a result.
+    pub(in crate::watcher) fn take_what_was_ruled(&mut self, said: &Self) {
+        for theirs in said.open.iter().chain(&said.closed) {
+            let mine = self
+                .open
+                .iter()
+                .chain(&self.closed)
+                .find(|mine| mine.id == theirs.id);
+            let counted_before = mine.is_some_and(|mine| mine.counted);
+            if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
+                continue;
+            }
+            if let Some(side) = theirs.offender {
+                let count = &mut self.offences[side as usize];
+                *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
+            }
+            self.open.retain(|open| open.id != theirs.id);
+            self.closed.retain(|open| open.id != theirs.id);
+            if theirs.ended.is_some() {
+                self.closed.push(theirs.clone());
+            } else {
+                self.open.push(theirs.clone());
+            }
+        }
+    }
+}
+
+/// True where a person has closed, dismissed or reopened the case of which the copy has `mine`. In a game
+/// that has a result only a person does so.
+fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
+    match (mine.ended.is_some(), theirs.ended.is_some()) {
+        (false, closed) => closed,
+        (true, false) => theirs.by_hand && !mine.by_hand,
+        (true, true) => theirs.is_dismissed() && !mine.is_dismissed(),
     }
 }

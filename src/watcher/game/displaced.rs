@@ -6,7 +6,8 @@ use shakmaty::{Bitboard, Color, Move};
 use super::{
     Game, Press,
     advice::{Finding, Scene},
-    judge::{GIVE_UP_MS, REST_MS},
+    judge::GIVE_UP_MS,
+    waits::REST_MS,
 };
 use crate::{
     board::{PlyKind, act::displaced},

@@ -7,10 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use shakmaty::Square;
 
-use super::{
-    Game, Made, Open,
-    advice::{Finding, Scene},
-};
+use super::{Game, Made, Open};
 use crate::{
     board::{Bill, IllegalAct, Line, Placement, PlyKind},
     event::{CompletedBy, notice},
@@ -38,7 +35,7 @@ const UNLANDED: usize = 2;
 const LATELY: usize = 40;
 
 /// A person who stops the clock within this time after a press has noticed what was done.
-const NOTICED_MS: u64 = 8000;
+pub(super) const NOTICED_MS: u64 = 8000;
 /// A piece that had stood for this long when a half-move was made was not on its way elsewhere.
 const ASTRAY_MS: u64 = 3000;
 /// A piece that had been gone for this long when its owner pressed for another was not hidden by a sleeve.
@@ -259,44 +256,6 @@ impl Game {
         self.take_as_it_stands(ctx, pressed);
         self.doubt.excused = by_hardware.then_some(self.plies());
         true
-    }
-
-    /// Reports an act that was excused because of the board's faults, if somebody stops the clock before the
-    /// opponent has replied.
-    pub(in crate::watcher) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
-            return;
-        };
-        let left = self
-            .record
-            .get(ply.wrapping_sub(1))
-            .filter(|_| ply == self.plies());
-        let Some((PlyKind::Illegal(act), made)) = left.map(|made| (made.kind.clone(), made)) else {
-            self.doubt.excused = None;
-            return;
-        };
-        let Some(stopped) = ctx.clock.stopped_at else {
-            if ctx.passed(made.at, NOTICED_MS) {
-                self.doubt.excused = None;
-            }
-            return;
-        };
-        if self.lines.best().plies.len() > self.announced() || stopped.since(made.at) > NOTICED_MS {
-            return;
-        }
-        let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
-        let before = self.stand_at(ply - 1).clone();
-        let by = before.turn();
-        let scene = Scene {
-            ply,
-            before,
-            seen: left,
-            at,
-            clock,
-        };
-        let finding = Finding::illegal(by, &act, scene);
-        self.doubt.excused = None;
-        self.accuse(ctx, finding, Some(&act));
     }
 
     /// True when, in the turn that ended with the press at `pressed`, a square began to read a piece that the

@@ -2,10 +2,10 @@
 
 use shakmaty::{Bitboard, Color, Position, Role, Square};
 
-use super::Game;
+use super::{Game, Open};
 use crate::{
     board::{Code, PlyKind, Sensed, Stand},
-    event::{CompletedBy, GameResult, notice},
+    event::{CompletedBy, GameResult, Resolution, notice},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -252,6 +252,43 @@ impl Game {
             };
             self.announce(ctx, ply, by);
         }
+    }
+
+    /// The question for an arbiter if `result`, which the board shows, contradicts the last ruling; none if
+    /// it does not.
+    pub(in crate::watcher) fn contradicts(&self, result: GameResult) -> Option<String> {
+        // A ruling that was carried out or accepted holds as well, as long as nobody has played on.
+        let holds = |open: &&Open| match &open.ended {
+            None => true,
+            Some(ended) => {
+                matches!(ended.how, Resolution::Restored | Resolution::Stands) && self.plies() <= open.ply
+            }
+        };
+        let last = self.open.iter().chain(&self.closed).filter(holds);
+        let ruled = last.filter_map(|open| {
+            let penalty = &open.case_file.said.ruling.penalty;
+            let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
+            Some((open.said, &open.case_file.said, winner))
+        });
+        let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
+        if result.winner() == Some(winner) {
+            return None;
+        }
+        Some(format!(
+            "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
+            result.as_str(),
+            said.kind.as_str(),
+            winner.in_words(),
+        ))
+    }
+
+    /// Ends the game by the result that the board shows. Where that contradicts the last ruling, a notice
+    /// asks first, and the public waits for the answer.
+    pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
+        if let Some(question) = self.contradicts(result) {
+            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+        self.end(ctx, result, reason);
     }
 }
 

@@ -6,11 +6,12 @@ use shakmaty::{Bitboard, Color};
 use super::{
     Game,
     advice::{Finding, Scene},
+    periods::made_by,
 };
 use crate::{
     event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
-    laws::{FirstFlag, IrregularityKind, MovesCompleted},
+    laws::{FirstFlag, IrregularityKind},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -30,14 +31,7 @@ pub(in crate::watcher) struct Flags {
     /// When the clock first showed this flag down.
     #[serde(skip)]
     seen: [Option<Millis>; 2],
-    progress: Progress,
-}
-
-fn made_by(side: Color, made: MovesCompleted) -> u32 {
-    match side {
-        Color::White => made.white,
-        Color::Black => made.black,
-    }
+    pub(super) progress: Progress,
 }
 
 fn time_of(clock: &ClockState, side: Color) -> u64 {
@@ -86,12 +80,6 @@ impl Game {
                 self.flag_fell(ctx, side, at);
             }
         }
-    }
-
-    /// True if `side` has made the moves of the period that ends with this flag (6.4).
-    pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color) -> bool {
-        let made = made_by(side, self.moves_completed());
-        self.flags.progress.complete(&ctx.settings.periods, side, made)
     }
 
     /// True while some half-moves that were pressed for are not on the record.
@@ -168,11 +156,5 @@ impl Game {
             let periods = &ctx.settings.periods;
             self.flags.progress.shows(periods, side, made_by(side, made), ms);
         }
-    }
-
-    /// True when both players are known to be in the last period.
-    pub(super) fn in_last_period(&self, ctx: &Ctx<'_>) -> bool {
-        let mut sides = Color::ALL.into_iter();
-        sides.all(|side| self.flags.progress.is_last(&ctx.settings.periods, side))
     }
 }

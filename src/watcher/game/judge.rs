@@ -6,6 +6,7 @@ use shakmaty::Color;
 use super::{
     Game, Press,
     advice::{Finding, Scene},
+    waits::{JUDGE_MS, REST_MS, judged_after},
 };
 use crate::{
     board::{Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
@@ -13,10 +14,6 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// The watcher looks for an offence this long after the press.
-pub(super) const JUDGE_MS: u64 = 900;
-/// The same where nobody measured when the readings happened.
-const UNMEASURED_JUDGE_MS: u64 = 1600;
 /// By then, every innocent hypothesis must cost this much more than the offence, in nats.
 const SURE: f32 = 1.0;
 /// An innocent hypothesis of sensor faults must cost this much more than the offence, in nats.
@@ -28,8 +25,6 @@ const AT_REST_MS: u64 = 2000;
 pub(super) const RESTORED: f32 = 0.6;
 /// The board must not have changed for this long, unless the watcher kept a placement at rest.
 const QUIET_MS: u64 = 350;
-/// The watcher keeps a placement at rest no sooner than this after the press.
-pub(super) const REST_MS: u64 = 300;
 /// Updates may arrive up to this long after the press that they belong to.
 pub(super) const SCAN_MS: u64 = 450;
 /// The board reads a piece that was put down before a press at most this long after the press.
@@ -44,23 +39,9 @@ const OLD_MS: u64 = 1000;
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
-/// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.
-const DUMP_MS: u64 = 10_000;
-
 /// A lever that springs back does so within this time after a press, and its player presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
-
-/// How long after a press the watcher looks for an offence. Where nobody measured when readings happened, a
-/// reading that belongs to the press may carry a later time. A line that always gathers has an allowance of
-/// its own.
-pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
-    if ctx.catches_up && ctx.sensed.slack() == 0 {
-        UNMEASURED_JUDGE_MS
-    } else {
-        JUDGE_MS
-    }
-}
 
 impl Game {
     /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
@@ -248,28 +229,6 @@ impl Game {
             // Such a hypothesis may itself wait for a half-move of another press.
             broken && line.awaits() != awaited && line.total(ctx.sensed, ctx.now) <= limit
         })
-    }
-
-    /// Asks the board for a dump, once for each press; this is the press at `pressed`.
-    pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
-        if self.asked.replace(pressed) != Some(pressed) {
-            *ctx.dump_wanted = true;
-        }
-    }
-
-    /// True while a lost update may explain what seems wrong since the press at `pressed`: this board loses
-    /// updates, it has sent no dump since, and nobody has stopped the clock.
-    pub(super) fn may_have_lost(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) -> bool {
-        let told = ctx
-            .sensed
-            .last_dump()
-            .is_some_and(|dump| dump >= pressed + REST_MS);
-        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-        if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
-            return false;
-        }
-        self.ask(ctx, pressed);
-        !ctx.passed(pressed, DUMP_MS)
     }
 
     /// A dump shows `after` where updates had told `before`. If the watcher kept `before` as the placement at

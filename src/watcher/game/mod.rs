@@ -11,6 +11,7 @@ mod displaced;
 pub(in crate::watcher) mod doubt;
 mod ending;
 mod fallen;
+mod felt;
 mod finish;
 pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
@@ -18,12 +19,14 @@ pub(in crate::watcher) mod glimpse;
 mod judge;
 mod made;
 mod overruled;
+mod periods;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;
 mod turned;
 mod unread;
+mod waits;
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -34,8 +37,8 @@ use self::finish::is_shown;
 pub(super) use self::made::{Made, names};
 use crate::{
     board::{IllegalAct, Lines, PlyKind, Sensed, Stand},
-    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution, Why},
-    laws::{IrregularityKind, MovesCompleted, options::Count},
+    event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution},
+    laws::{IrregularityKind, MovesCompleted},
     time::Millis,
     watcher::{Table, ctx::Ctx},
 };
@@ -340,79 +343,36 @@ impl Game {
         self.open.iter().filter(|open| !open.kind.is_conduct())
     }
 
-    /// Ends an open irregularity.
-    pub(super) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
-        let mut open = self.open.remove(index);
-        if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
-            self.hands.forget_touches();
-        }
-        let body = Body::IrregularityResolved {
-            irregularity: open.id.clone(),
-            how,
-        };
-        self.emit(ctx, None, body);
-        // An offence that stands was not acted on.
-        let counts = match how {
-            Resolution::Dismissed => false,
-            Resolution::Stands => {
-                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
-            }
-            Resolution::Restored | Resolution::Superseded => true,
-        };
-        let counted = open.counted;
-        if !counts {
-            self.uncount(ctx, &open);
-            open.counted = false;
-        }
-        open.ended = Some(Ended {
-            how,
-            by: ctx.out.by.clone(),
-            counted,
-            before: None,
-        });
-        self.closed.push(open);
+    /// Number of half-moves of the record that the best hypothesis contains.
+    fn kept(&self) -> usize {
+        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
+        let both = plies.len().min(said.len());
+        let pairs = plies
+            .backwards()
+            .skip(plies.len() - both)
+            .zip(said[..both].iter().rev());
+        let unlike = pairs
+            .enumerate()
+            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
+        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
     }
 
-    /// Takes an open irregularity back: there was no offence.
-    pub(super) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
-        let open = self.open[index].clone();
-        self.open[index].counted = false;
-        self.uncount(ctx, &open);
-        self.resolve(ctx, index, Resolution::Superseded);
+    /// Gives a notice.
+    pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
+        self.emit(ctx, None, Body::notice(code, message));
     }
 
-    /// Takes `gone` out of the count of offences (7.5.5). Later offences of the player get a number that is
-    /// one lower.
-    pub(super) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
-        let Some(side) = gone.offender.filter(|_| gone.counted) else {
-            return;
-        };
-        let count = &mut self.offences[side as usize];
-        *count = count.saturating_sub(1);
-        let number = gone.case_file.case.facts.offence_number;
-        for i in 0..self.open.len() {
-            let later = &mut self.open[i];
-            let facts = &mut later.case_file.case.facts;
-            if later.offender == Some(side) && later.counted && facts.offence_number > number {
-                facts.offence_number -= 1;
-                self.amend(ctx, i, Why::OffenceCount);
-            }
-        }
+    /// True when the best hypothesis contains the record.
+    pub(in crate::watcher) fn on_record(&self) -> bool {
+        self.kept() == self.announced()
     }
 
-    /// Counts `again` among the offences again. Later offences of the player get a number that is one higher.
-    pub(super) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
-        let Some(side) = again.offender else { return };
-        self.offences[side as usize] += 1;
-        let number = again.case_file.case.facts.offence_number;
-        for i in 0..self.open.len() {
-            let later = &mut self.open[i];
-            let facts = &mut later.case_file.case.facts;
-            let is_later = later.id != again.id && later.said >= again.said;
-            if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
-                facts.offence_number += 1;
-                self.amend(ctx, i, Why::OffenceCount);
-            }
+    /// The player who made half-move `ply` (from 1).
+    pub(in crate::watcher) fn mover(&self, ply: usize) -> Color {
+        if ply % 2 == 1 {
+            self.start.turn()
+        } else {
+            !self.start.turn()
         }
     }
 

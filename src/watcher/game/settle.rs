@@ -1,11 +1,11 @@
 //! When a half-move is sure enough to be reported, and when a report must be taken back.
 
-use shakmaty::{Bitboard, Color};
+use shakmaty::{Bitboard, Role};
 
-use super::{Game, Open, judge::judged_after};
+use super::{Game, Made, Open, waits::judged_after};
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
-    event::{CompletedBy, Resolution},
+    event::{CompletedBy, Resolution, notice},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
@@ -57,6 +57,9 @@ const GUESSED: usize = 24;
 /// Number of half-moves of the record that stay open to correction.
 pub(in crate::watcher) const REVISABLE: usize = 3;
 
+/// For this many half-moves it stays open what a promoted pawn became, if it has not moved since.
+const HELD: usize = 40;
+
 impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
@@ -91,20 +94,6 @@ impl Game {
             self.lines.advance(closed);
             self.base += closed;
         }
-    }
-
-    /// Number of half-moves of the record that the best hypothesis contains.
-    fn kept(&self) -> usize {
-        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
-        let both = plies.len().min(said.len());
-        let pairs = plies
-            .backwards()
-            .skip(plies.len() - both)
-            .zip(said[..both].iter().rev());
-        let unlike = pairs
-            .enumerate()
-            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
-        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
     }
 
     /// The first half-move whose piece was not read where it went, and on which the hypotheses disagree.
@@ -320,11 +309,6 @@ impl Game {
         }
     }
 
-    /// Gives a notice.
-    pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
-        self.emit(ctx, None, crate::event::Body::notice(code, message));
-    }
-
     /// Corrects the record when another hypothesis has been clearly better for a while.
     fn correct(&mut self, ctx: &mut Ctx<'_>) {
         let k = self.announced();
@@ -409,17 +393,37 @@ impl Game {
         }
     }
 
-    /// True when the best hypothesis contains the record.
-    pub(in crate::watcher) fn on_record(&self) -> bool {
-        self.kept() == self.announced()
+    /// Number of half-moves since the base that may be closed to correction. A promotion stays open until the
+    /// piece has moved, and then for as long as any half-move does.
+    pub(in crate::watcher) fn held(&self, ctx: &Ctx<'_>) -> usize {
+        if !ctx.sensed.is_felt() {
+            return usize::MAX;
+        }
+        let said = &self.record[self.base..];
+        let open = |i: &usize| {
+            let Some(promotion) = said[*i].kind.legal().filter(|mv| mv.is_promotion()) else {
+                return false;
+            };
+            let touches = |made: &Made| {
+                let mv = made.kind.legal();
+                mv.is_some_and(|mv| mv.from() == Some(promotion.to()) || mv.to() == promotion.to())
+            };
+            let moved = said[i + 1..].iter().position(touches);
+            said.len() - i <= HELD && moved.is_none_or(|after| said.len() - (i + 1 + after) <= REVISABLE)
+        };
+        (0..said.len()).find(open).unwrap_or(usize::MAX)
     }
 
-    /// The player who made half-move `ply` (from 1).
-    pub(in crate::watcher) fn mover(&self, ply: usize) -> Color {
-        if ply % 2 == 1 {
-            self.start.turn()
-        } else {
-            !self.start.turn()
+    /// Gives notice that the watcher takes a queen for granted, where the board cannot tell what a pawn
+    /// became.
+    pub(in crate::watcher) fn promotion_taken_for_granted(&self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        let promoted = ply.kind.legal().filter(|mv| mv.promotion() == Some(Role::Queen));
+        if let Some(mv) = promoted.filter(|_| ctx.sensed.is_felt()) {
+            let message = format!(
+                "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
+                mv.to()
+            );
+            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 }

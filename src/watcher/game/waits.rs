@@ -1,0 +1,48 @@
+//! How long the watcher waits after a press before it judges what the board showed.
+
+use super::Game;
+use crate::{time::Millis, watcher::ctx::Ctx};
+
+/// The watcher looks for an offence this long after the press.
+pub(super) const JUDGE_MS: u64 = 900;
+/// The same where nobody measured when the readings happened.
+const UNMEASURED_JUDGE_MS: u64 = 1600;
+/// The watcher keeps a placement at rest no sooner than this after the press.
+pub(super) const REST_MS: u64 = 300;
+/// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.
+const DUMP_MS: u64 = 10_000;
+
+/// How long after a press the watcher looks for an offence. Where nobody measured when readings happened, a
+/// reading that belongs to the press may carry a later time. A line that always gathers has an allowance of
+/// its own.
+pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
+    if ctx.catches_up && ctx.sensed.slack() == 0 {
+        UNMEASURED_JUDGE_MS
+    } else {
+        JUDGE_MS
+    }
+}
+
+impl Game {
+    /// Asks the board for a dump, once for each press; this is the press at `pressed`.
+    pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
+        if self.asked.replace(pressed) != Some(pressed) {
+            *ctx.dump_wanted = true;
+        }
+    }
+
+    /// True while a lost update may explain what seems wrong since the press at `pressed`: this board loses
+    /// updates, it has sent no dump since, and nobody has stopped the clock.
+    pub(super) fn may_have_lost(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) -> bool {
+        let told = ctx
+            .sensed
+            .last_dump()
+            .is_some_and(|dump| dump >= pressed + REST_MS);
+        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+        if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
+            return false;
+        }
+        self.ask(ctx, pressed);
+        !ctx.passed(pressed, DUMP_MS)
+    }
+}
