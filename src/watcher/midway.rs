@@ -168,6 +168,8 @@ impl Midway {
 
     /// Squares changed.
     pub(super) fn changed(&mut self, now: Millis, sensed: &Sensed, squares: shakmaty::Bitboard) {
+        // While nobody knows which presses came in the gap, nobody knows before which of them this was.
+        self.is_unsure |= self.is_open && !self.ways.iter().any(|way| way.lines.recovering);
         for way in &mut self.ways {
             way.lines.changed(now, sensed, squares);
         }
@@ -313,6 +315,8 @@ fn player(white: ClockSide, side: ClockSide) -> Color {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Square;
+
     use super::*;
 
     /// A game in the middle, from the array, with a clock that runs.
@@ -353,6 +357,22 @@ mod tests {
             let what = format!("{before} became {after}, unknown presses: {unknown}");
             assert_eq!(midway.is_unsure, unsure, "{what}");
         }
+    }
+
+    /// A square changes before the clock has told which presses came in the gap: nobody knows in which order they were.
+    #[test]
+    fn what_changes_before_the_clock_speaks_leaves_a_beginning_unsure() {
+        let moved = placement("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR");
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &Placement::ARRAY);
+        let mut midway = midway();
+        midway.missed_changes(&Placement::ARRAY, &moved, false);
+        midway.recovering(true);
+        midway.changed(Millis(2000), &sensed, Square::E4.into());
+        midway.recovering(false);
+        assert!(!midway.is_unsure, "this is the gap itself");
+        midway.changed(Millis(2100), &sensed, Square::E7.into());
+        assert!(midway.is_unsure);
     }
 
     #[test]

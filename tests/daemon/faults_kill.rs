@@ -328,10 +328,11 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What came of many: what was missed, how many have other half-moves, and who was accused of nothing.
+/// What came of many: what was missed, which have other half-moves, and who was accused of nothing.
 #[derive(Default)]
 struct Outcome {
-    missed: usize,
+    /// Offences that are neither said nor suspected.
+    missed: Vec<String>,
     otherwise: Vec<String>,
     wrong: Vec<String>,
 }
@@ -352,7 +353,9 @@ impl Outcome {
                 }
             }
             left.retain(|wanted| !suspected.contains(wanted));
-            outcome.missed += left.len();
+            outcome
+                .missed
+                .extend(left.iter().map(|it| format!("{what}: {it}")));
         }
         outcome
     }
@@ -364,10 +367,12 @@ impl Outcome {
             wrong,
         } = self;
         println!(
-            "{what}: {missed} offences neither said nor suspected, {} false, {} games otherwise",
+            "{what}: {} offences neither said nor suspected, {} false, {} games otherwise",
+            missed.len(),
             wrong.len(),
             otherwise.len()
         );
+        missed.iter().for_each(|it| println!("  missed: {it}"));
     }
 }
 

@@ -135,7 +135,18 @@ impl Scene {
         let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
         for id in &self.boards.ids {
             let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
-            for event in self.events().iter().filter(|event| event["board"] == **id) {
+            let events = self.events();
+            let own = || events.iter().filter(|event| event["board"] == **id);
+            let is_journals = |event: &Value| {
+                event["code"]
+                    .as_str()
+                    .is_some_and(|code| code.starts_with("journal_"))
+            };
+            let notices: BTreeSet<_> = own()
+                .filter(|event| is_journals(event))
+                .filter_map(|event| event["seq"].as_u64())
+                .collect();
+            for event in own() {
                 let seq = event["seq"].as_u64().unwrap();
                 assert_eq!(event["id"], format!("gw/{id}/{seq}"));
                 let former = by_seq.insert(seq, event.clone());
@@ -148,9 +159,9 @@ impl Scene {
                     !is_new || seq > highest,
                     "{what}: {seq} of board {id} comes after {highest}\n{log}"
                 );
-                let says_why = event["code"]
-                    .as_str()
-                    .is_some_and(|code| code.starts_with("journal_"));
+                // What was taken before the broker told its numbers comes first, with the number that it had.
+                let says_why = is_journals(event)
+                    || event["formerly"].is_string() && notices.range(seq..).next().is_some();
                 assert!(
                     !is_new || seq == highest + 1 || says_why,
                     "{what}: {seq} of board {id} comes after {highest}, and tells nothing of it: {event}\n{log}"

@@ -32,8 +32,8 @@ impl Said {
         let same = a.kind == b.kind && a.offender == b.offender;
         let flag = matches!(a.kind, IrregularityKind::FlagFall | IrregularityKind::BothFlags);
         let within = !a.squares.is_empty() && a.squares.iter().all(|square| b.squares.contains(square));
-        let part = within && (a.offender, a.ply) == (b.offender, b.ply);
-        same && (a.ply == b.ply || flag) || part || !a.squares.is_empty() && a.squares == b.squares
+        let part = within && a.offender == b.offender && a.ply.abs_diff(b.ply) <= 1;
+        same && (a.ply == b.ply || flag) || part
     }
 }
 

@@ -12,7 +12,7 @@ use crate::dgt::{
 };
 
 /// Nobody gains as much by a press; an arbiter adds it (seconds).
-const SET_S: u32 = 61;
+const SET_S: u32 = 60;
 
 /// An answer about the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use shakmaty::{Move, Role};
 use super::{
     Game, Made,
     advice::{Finding, Scene},
+    judge::RESTORED,
 };
 use crate::{
     board::{Bill, Explanation, Line, Lines, Ply, PlyKind, act::Reason, explain},
@@ -183,7 +184,7 @@ impl Game {
             ctx.now,
             &Bill::default(),
         );
-        self.rebase(ctx, vec![(base, 0.6), (stands, 0.0)]);
+        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
     }
 }
 

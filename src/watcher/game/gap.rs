@@ -38,6 +38,8 @@ const FAR: usize = 2;
 /// Cost of a half-move that a search found, in nats.
 const RECOVERED: f32 = 0.8;
 
+/// Cost of what a search found after the first, where nothing tells them apart, in nats.
+const NOT_FIRST: f32 = 2.0;
 /// Cost of each half-move in which a hypothesis contradicts the record, in nats.
 const CONTRADICTED: f32 = 0.5;
 
@@ -164,6 +166,9 @@ impl Game {
             if gap && several_gone {
                 self.want_log(Need::Check);
             }
+            if gap && self.exchanged_unseen(ctx) {
+                self.doubt.of_gap(self.plies());
+            }
             self.unbridged = None;
             return;
         }
@@ -199,7 +204,7 @@ impl Game {
         }
         for (i, mut line) in found.into_iter().enumerate() {
             // Where nothing tells them apart, the first one found is preferred.
-            line.charge(Item::Recovered, if i == 0 { 0.0 } else { 2.0 });
+            line.charge(Item::Recovered, if i == 0 { 0.0 } else { NOT_FIRST });
             self.lines.add(ctx.now, ctx.sensed, line);
         }
     }
