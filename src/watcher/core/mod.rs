@@ -236,6 +236,7 @@ impl Core {
     }
 
     fn clock_started(&mut self, at: Millis) {
+        self.started_otherwise();
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };
@@ -248,6 +249,21 @@ impl Core {
         if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
             game.started_again(&mut ctx);
             game.lines.grow_all(at, ctx.sensed);
+        }
+    }
+
+    /// Somebody had started the wrong side first, stopped the clock, and has started the other one before anything was played: that
+    /// side is rather White's. A press has to bear it out.
+    fn started_otherwise(&mut self) {
+        let (Phase::Game(game), Some(counting)) = (&self.phase, self.clock.counting()) else {
+            return;
+        };
+        let white = match game.start.turn() {
+            Color::White => counting,
+            Color::Black => counting.other(),
+        };
+        if game.is_untouched() && self.clock.white_side().is_some_and(|side| side != white) {
+            self.clock.guess(white);
         }
     }
 

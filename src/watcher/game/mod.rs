@@ -376,6 +376,14 @@ impl Game {
         }
     }
 
+    /// True while nobody has touched a piece or pressed, and nothing was reported.
+    pub(super) fn is_untouched(&self) -> bool {
+        let best = self.lines.best();
+        let is_silent = self.record.is_empty() && self.open.is_empty() && self.closed.is_empty();
+        let is_unpressed = self.press.is_none() && self.later_presses.is_empty();
+        is_silent && is_unpressed && best.plies.is_empty() && best.differing().is_empty()
+    }
+
     /// True while the game has no result and is not parked.
     pub(super) fn is_watched(&self) -> bool {
         self.result.is_none() && !self.parked
