@@ -15,7 +15,8 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard},
     faketime,
-    hall::{Daemon, assert_as_replayed, journal, moves, replay, until, vienna},
+    hall::{Daemon, journal, moves, replay, until, vienna},
+    replayed::assert_as_replayed,
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
@@ -61,7 +62,7 @@ async fn the_wall_clock_is_set(wiring: Wiring, mut random: Rng) {
     };
     let deadline = Instant::now() + PATIENCE;
     let all = moves(&replay(&vienna(), "1")).len();
-    let mut before: Vec<usize> = (0..3).map(|_| random.usize(1..all)).collect();
+    let mut before: Vec<usize> = (0..3).map(|_| random.usize(1..all - 6)).collect();
     before.sort_unstable();
     for (i, n) in before.into_iter().enumerate() {
         while !moved(n) {
@@ -90,7 +91,10 @@ async fn the_wall_clock_is_set(wiring: Wiring, mut random: Rng) {
         labels[0].is_null(),
         "a clock that was never set labels nothing: {labels:?}"
     );
-    assert!(labels.iter().any(Value::is_string), "{labels:?}");
+    assert!(
+        labels.iter().filter(|label| label.is_string()).count() > 3,
+        "{labels:?}"
+    );
     println!(
         "wall clock set 3 times: {} events compared, 0 lost, 0 repeated in another order",
         events.len()
@@ -138,7 +142,9 @@ async fn the_wall_clock_jumps(wiring: Wiring, mut random: Rng) {
         true => format!("+{}y", random.u8(2..60)),
         false => format!("-{}y", random.u8(2..70)),
     };
-    let mut offsets: Vec<_> = (0..3).map(|_| (far(&mut random), false)).collect();
+    let mut offsets: Vec<_> = (0..2).map(|_| (far(&mut random), false)).collect();
+    let before_1970 = (format!("-{}y", random.u8(57..70)), false);
+    offsets.insert(random.usize(..=2), before_1970);
     offsets.insert(0, ("+0".to_owned(), true));
     offsets.push(("+0".to_owned(), true));
     for (offset, is_there) in offsets {

@@ -14,7 +14,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
-    hall::{assert_as_replayed, journal, program, until, vienna},
+    hall::{journal, program, until, vienna},
+    replayed::assert_as_replayed,
     seed::in_rounds,
     wiring::Wiring,
 };

@@ -28,6 +28,8 @@ mod reader;
 mod relay;
 #[path = "../help/relay_rules/mod.rs"]
 mod relay_rules;
+#[path = "../help/replayed.rs"]
+mod replayed;
 #[path = "../help/rmqttd.rs"]
 mod rmqttd;
 #[path = "../help/seated.rs"]

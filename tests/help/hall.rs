@@ -263,37 +263,6 @@ pub fn commands(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
-/// Asserts that `events` tell of the play what `replay` tells of the capture at `path`: half-moves, irregularities, what became
-/// of them, results. Notices are of the machine. Where not `exactly`, as over a line for many boards, how certain it is and what the
-/// clock showed may differ.
-pub fn assert_as_replayed(events: &[Value], path: &Path, exactly: bool) {
-    const SAME: [&str; 9] = [
-        "type",
-        "kind",
-        "offender",
-        "ply",
-        "uci",
-        "how",
-        "irregularity",
-        "result",
-        "to_ply",
-    ];
-    let of_play = |events: &[Value]| {
-        let mut events = comparable(events);
-        let machine = ["notice", "board_connected", "clock_connected"];
-        events.retain(|event| machine.iter().all(|kind| event["type"] != *kind));
-        for event in events.iter_mut().filter(|_| !exactly) {
-            let fields = event.as_object_mut().unwrap();
-            fields.retain(|key, _| SAME.contains(&key.as_str()));
-        }
-        events
-    };
-    let meant = of_play(&replay(path, "1"));
-    if let Some(difference) = difference(&meant, &of_play(events)) {
-        panic!("not as `replay` says: {difference}");
-    }
-}
-
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.
 /// References to other events become what those events were.
 pub fn comparable(events: &[Value]) -> Vec<Value> {

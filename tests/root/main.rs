@@ -10,6 +10,8 @@ mod disk;
 mod faketime;
 #[path = "../help/hall.rs"]
 mod hall;
+#[path = "../help/replayed.rs"]
+mod replayed;
 #[path = "../help/seed.rs"]
 mod seed;
 #[path = "../help/station.rs"]

@@ -16,6 +16,7 @@ use fastrand::Rng;
 
 use crate::{
     broker, disk, hall,
+    replayed::assert_as_replayed,
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
@@ -246,7 +247,7 @@ async fn a_disk_hangs(wiring: Wiring, mut random: Rng) {
         .collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     // What is written late on a busy machine is read late, and then less certain.
-    hall::assert_as_replayed(&events, &hall::vienna(), false);
+    assert_as_replayed(&events, &hall::vienna(), false);
 }
 
 /// The connection goes on, and a new one can be made, while nothing can be read or written: pings, commands, states.

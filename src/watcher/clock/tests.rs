@@ -166,6 +166,19 @@ fn missed(lever: Lever, right: u32, white: Option<ClockSide>) -> Option<Color> {
     missed
 }
 
+/// The board is read only after somebody has pressed again: that press was heard, and came in no gap.
+#[test]
+fn a_press_that_is_heard_before_the_board_is_read_is_none_of_the_gap() {
+    let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+    let mut clock = Clock::new(ClockSideSetting::Auto);
+    clock.found(ClockSide::Left);
+    clock.heard(Millis(0), frame(50, 60, Lever::LeftHigh), None);
+    clock.gap();
+    clock.heard(Millis(1000), frame(49, 60, Lever::LeftHigh), None);
+    clock.heard(Millis(1500), frame(49, 60, Lever::RightHigh), None);
+    assert_eq!(clock.take_missed_press(), None);
+}
+
 #[test]
 fn a_press_in_a_gap_shows_in_lever_and_times() {
     use Lever::{LeftHigh, RightHigh};

@@ -146,9 +146,14 @@ impl Game {
             return;
         }
         let finding = Finding::illegal(by, &act, scene);
-        let left = Arc::new(before.left_as(&act.placement()));
         self.press = None;
         self.accuse(ctx, finding, Some(&act));
+        self.go_on_after(ctx, before, act);
+    }
+
+    /// The hypotheses go on after `act`, which the board showed where the record had `before`: the players put it right, or it stands.
+    pub(super) fn go_on_after(&mut self, ctx: &mut Ctx<'_>, before: Arc<Stand>, act: IllegalAct) {
+        let left = Arc::new(before.left_as(&act.placement()));
         let base = Line::new(before, ctx.sensed, ctx.now);
         let stands = base.played(
             PlyKind::Illegal(Box::new(act)),

@@ -8,10 +8,9 @@ use shakmaty::{Move, Role};
 use super::{
     Game, Made,
     advice::{Finding, Scene},
-    judge::RESTORED,
 };
 use crate::{
-    board::{Bill, Explanation, Line, Lines, Ply, PlyKind, act::Reason, explain},
+    board::{Explanation, Lines, Ply, PlyKind, act::Reason, explain},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
     watcher::{command::CommandError, ctx::Ctx, not_now::NotNow},
@@ -175,16 +174,7 @@ impl Game {
         finding.squares = [from, to].into_iter().collect();
         finding.target = Some(stand.clone());
         self.accuse(ctx, finding, Some(&act));
-        let left = Arc::new(stand.left_as(&act.placement()));
-        let base = Line::new(stand, ctx.sensed, ctx.now);
-        let stands = base.played(
-            PlyKind::Illegal(Box::new(act)),
-            left,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
+        self.go_on_after(ctx, stand, act);
     }
 }
 
