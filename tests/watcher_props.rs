@@ -6,6 +6,8 @@
 mod gathered;
 #[path = "watcher_props/late.rs"]
 mod late;
+#[path = "watcher_props/lined.rs"]
+mod lined;
 #[path = "watcher_props/lumps.rs"]
 mod lumps;
 #[path = "watcher_props/play.rs"]

@@ -82,6 +82,14 @@ impl LeverWatch {
         };
     }
 
+    /// Goes on after a clock that showed `reading`: no frame was missed since.
+    pub fn go_on(&mut self, reading: ClockReading) {
+        *self = Self {
+            now: Some(reading),
+            ..Self::default()
+        };
+    }
+
     /// Takes in a frame. [`Self::poll`] then gives what it signals.
     pub fn heard(&mut self, now: Millis, reading: ClockReading) {
         let Some(last) = self.now else {

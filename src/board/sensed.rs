@@ -53,8 +53,8 @@ pub struct Sensed {
     recent: Bitboard,
     /// By how many milliseconds the times of changes may be wrong.
     slack: u64,
-    /// The bounds of the last messages that came in one lump.
-    lump: (Millis, Millis),
+    /// The bounds of the last two lumps of messages, the latest first.
+    lumps: [(Millis, Millis); 2],
 }
 
 impl Default for Sensed {
@@ -76,7 +76,7 @@ impl Default for Sensed {
             ever_read: Bitboard::EMPTY,
             recent: Bitboard::FULL,
             slack: 0,
-            lump: Default::default(),
+            lumps: Default::default(),
         }
     }
 }
@@ -236,17 +236,20 @@ impl Sensed {
     /// The changes between `from` and `until` come in one lump: their order is right, and nobody measured
     /// their times.
     pub fn is_unmeasured(&mut self, from: Millis, until: Millis) {
-        self.lump = (from, until);
+        let [last, _] = self.lumps;
+        self.lumps = [(from, until), last];
     }
 
     /// The least time, in milliseconds, that may have passed between two changes at `one` and `other`.
     #[must_use]
     pub fn least_between(&self, one: Millis, other: Millis) -> u64 {
-        let (from, until) = self.lump;
-        let in_lump = |at: Millis| from < at && at <= until;
+        let lump = |at: Millis| {
+            let mut lumps = self.lumps.into_iter();
+            lumps.find(|(from, until)| *from < at && at <= *until)
+        };
         let (first, last) = (one.min(other), one.max(other));
-        let latest = if in_lump(first) { until.min(last) } else { first };
-        let soonest = if in_lump(last) { from.max(first) } else { last };
+        let latest = lump(first).map_or(first, |(_, until)| until.min(last));
+        let soonest = lump(last).map_or(last, |(from, _)| from.max(first));
         soonest.since(latest)
     }
 
@@ -392,6 +395,13 @@ mod tests {
         assert_eq!(least(&sensed, 800, 150), 50, "one came before it");
         assert_eq!(least(&sensed, 400, 1000), 100, "one came after it");
         assert_eq!((least(&sensed, 100, 1000), least(&sensed, 50, 100)), (900, 50));
+        sensed.is_unmeasured(Millis(900), Millis(1500));
+        assert_eq!(
+            least(&sensed, 400, 1400),
+            0,
+            "at the end of one and the beginning of the next"
+        );
+        assert_eq!(least(&sensed, 150, 1400), 750);
     }
 
     #[test]

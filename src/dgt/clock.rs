@@ -101,8 +101,15 @@ impl ClockReading {
         }
     }
 
-    /// A reading of so many seconds, for tests.
-    #[cfg(test)]
+    /// What `side` shows, to be changed.
+    pub(crate) fn time_mut(&mut self, side: ClockSide) -> &mut ClockTime {
+        match side {
+            ClockSide::Left => &mut self.left,
+            ClockSide::Right => &mut self.right,
+        }
+    }
+
+    /// A reading of so many seconds.
     pub(crate) fn of_seconds(left: u32, right: u32, running: bool, lever: Lever) -> Self {
         let time = |seconds| ClockTime {
             seconds,

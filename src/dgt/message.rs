@@ -79,6 +79,12 @@ impl Message<'_> {
         id: id::APART,
         payload: &[],
     };
+    /// The board may have told what comes before this message already; it tells what follows for the first time. Only the
+    /// stand-in of a board on a shared line sends this, before the first dump of a link.
+    pub const SINCE: Message<'static> = Message::Other {
+        id: id::SINCE,
+        payload: &[],
+    };
 
     /// The message of a clock frame (protocol 4.1, 4.3, 4.5); none for digits that no clock can show.
     #[inline]
@@ -130,7 +136,8 @@ pub(super) mod id {
     pub(in crate::dgt) const HARDWARE: u8 = 0x96;
     pub(in crate::dgt) const BATTERY: u8 = 0xa0;
     pub(in crate::dgt) const LONG_SERIAL: u8 = 0xa2;
-    /// No board sends this id, nor the next.
+    /// No board sends this id, nor the next ones.
+    pub(in crate::dgt) const SINCE: u8 = 0xfd;
     pub(in crate::dgt) const APART: u8 = 0xfe;
     pub(in crate::dgt) const LOST: u8 = 0xff;
 }

@@ -175,6 +175,12 @@ impl Session {
         }
     }
 
+    /// True for a board on a line that boards share.
+    #[must_use]
+    pub fn is_on_shared_line(&self) -> bool {
+        self.dumps.is_on_line()
+    }
+
     /// What the board has told of itself on this link.
     #[must_use]
     pub fn identity(&self) -> &Identity {
@@ -246,7 +252,7 @@ impl Session {
                     self.is_gap = self.shows_gap();
                 }
                 if self.haste == Haste::Asked {
-                    (self.haste, self.hushed) = (Haste::Answered, true);
+                    (self.haste, self.hushed) = (Haste::Answered, !self.dumps.is_on_line());
                 }
                 self.dumped(now, squares);
             }

@@ -26,6 +26,13 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
+    /// These messages come at `now`, and waited as for a log. Returns how many milliseconds pass in the core's time before
+    /// the last one.
+    pub(super) fn waited(&mut self, now: Millis, messages: &[Message<'_>]) -> u64 {
+        (self.last, self.left) = (Some(now), MOST_MS);
+        messages.iter().map(time_before).sum::<u64>().min(MOST_MS)
+    }
+
     /// How many milliseconds pass in the core's time before `message`.
     pub(super) fn heard(&mut self, now: Millis, message: &Message<'_>) -> u64 {
         if matches!(message, Message::EventLog(_)) {
@@ -36,12 +43,7 @@ impl Backlog {
         self.last = self.last.filter(|last| now.since(*last) < SILENT_MS);
         let Some(last) = &mut self.last else { return 0 };
         *last = now;
-        let waited = match message {
-            Message::Field { .. } => FIELD_MS,
-            Message::Clock(_) => CLOCK_MS,
-            _ => 0,
-        };
-        let waited = waited.min(self.left);
+        let waited = time_before(message).min(self.left);
         self.left -= waited;
         self.ahead += waited;
         waited
@@ -60,6 +62,15 @@ impl Backlog {
     /// The core's time at the line's time `now`.
     pub(super) fn in_core(&self, now: Millis) -> Millis {
         now + self.ahead
+    }
+}
+
+/// The time before a message that waited with the one before it.
+fn time_before(message: &Message<'_>) -> u64 {
+    match message {
+        Message::Field { .. } => FIELD_MS,
+        Message::Clock(_) => CLOCK_MS,
+        _ => 0,
     }
 }
 

@@ -224,6 +224,18 @@ impl Clock {
         self.gains = ran.map_or([0; 2], |ran| ran.gains_s.map(|gain| u64::from(gain) * 1000));
     }
 
+    /// When it last showed that it ran, before a gap, by the wall clock.
+    pub(super) fn ran_at_ms(&self) -> Option<i64> {
+        self.ran?.at_ms
+    }
+
+    /// What comes next is all that the clock did since the gap began.
+    pub(super) fn miss_nothing(&mut self) {
+        if let Some(ran) = self.ran.take() {
+            self.watch.go_on(ran.reading());
+        }
+    }
+
     /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not sure, or the
     /// clock is silent. Told once.
     pub(super) fn take_missed_press(&mut self) -> Option<Color> {

@@ -41,6 +41,14 @@ impl Ctx<'_> {
         }
     }
 
+    /// `value` where `is_so`. If not, notes that a decision waits for `what`.
+    pub(super) fn once<T>(&mut self, is_so: bool, what: &'static str, value: T) -> Option<T> {
+        if !is_so {
+            self.wait_for(what);
+        }
+        is_so.then_some(value)
+    }
+
     /// Asks to be called again at `at`.
     pub(super) fn at(&mut self, at: Millis) {
         let at = at.max(self.now + 1);

@@ -20,6 +20,7 @@ mod midway;
 mod not_now;
 mod onboard_log;
 mod outbox;
+mod since;
 pub mod state;
 mod table;
 #[cfg(test)]

@@ -5,10 +5,11 @@ use super::{
     backlog::Backlog,
     core::Core,
     late::{Late, Sort},
+    since::Since,
     whole::Whole,
 };
 use crate::{
-    dgt::{CommandBytes, Decoder, Session, Wish},
+    dgt::{CommandBytes, Decoder, Message, Session, Squares, Wish},
     time::Millis,
 };
 
@@ -47,6 +48,8 @@ pub(super) struct Dgt {
     session: Session,
     backlog: Backlog,
     late: Late,
+    /// What came before the first dump of a link to a shared line, until that comes.
+    since: Option<Since>,
 }
 
 impl Wire {
@@ -58,6 +61,7 @@ impl Wire {
                 session: Session::on_line_of(settings.boards_on_line),
                 backlog: Backlog::default(),
                 late: Late::new(settings.gathered_ms),
+                since: None,
             })),
             Some(family) => Self::Whole(Whole::new(family)),
         }
@@ -70,6 +74,7 @@ impl Wire {
                 dgt.backlog.end();
                 dgt.late.end();
                 dgt.session.link_up(dgt.backlog.on_line(now));
+                dgt.since = dgt.session.is_on_shared_line().then(Since::default);
             }
             Self::Whole(whole) => whole.link_up(now),
         }
@@ -82,6 +87,7 @@ impl Wire {
                 dgt.backlog.end();
                 dgt.late.end();
                 dgt.session.link_down(dgt.backlog.on_line(now));
+                dgt.since = None;
             }
             Self::Whole(whole) => whole.link_down(),
         }
@@ -264,6 +270,7 @@ impl Dgt {
             session,
             backlog,
             late,
+            since,
         } = self;
         let mut ahead = 0;
         decoder.push(now, bytes, &mut |message| {
@@ -272,42 +279,21 @@ impl Dgt {
                 core.unheard();
             }
             let at = comes.happened().unwrap_or(now);
-            core.sensed.is_told_within(late.gathered());
-            late.note(now, at, &message);
-            core.gathered_until = late.unmeasured(core.gathered_until);
-            let waited = backlog.heard(now, &message);
-            let then = backlog.in_core(at).max(core.now);
-            if at < now {
-                core.told = then;
+            if since.as_mut().is_some_and(|since| since.keeps(&message)) {
+                return;
             }
-            // Messages of one instant keep their order.
-            let then = if late.has_waited() || core.gathered_until == Some(now) {
-                then.max(core.now + 1)
-            } else {
-                then
+            let mut ear = Ear {
+                session,
+                backlog,
+                late,
+                core,
             };
-            if late.has_waited() {
-                core.unmeasured(then);
+            if let Message::Dump(squares) = &message
+                && let Some(since) = since.take()
+            {
+                ahead += ear.catch_up(now, &since, squares);
             }
-            if waited > 0 {
-                ahead += waited;
-                core.out.before += waited;
-                // Decisions that became due meanwhile come first.
-                core.review(then);
-            } else if at < now {
-                core.pass(then);
-            }
-            if matches!(comes, Comes::InTime) {
-                core.tell_until(then);
-            }
-            if core.catches_up || late.has_waited() {
-                core.glimpse(then, &message);
-            }
-            core.message(then, &message, session.identity());
-            if !matches!(comes, Comes::Together) {
-                core.told = then;
-            }
-            core.review(then);
+            ahead += ear.take(now, at, &message, comes);
         });
         session.check_line(now, decoder.stats());
         core.hardware.line_errors = decoder.stats().damage();
@@ -319,6 +305,88 @@ impl Dgt {
         let now = self.backlog.on_line(now);
         self.late.tick(now);
         self.backlog.in_core(self.late.known(now))
+    }
+}
+
+/// What takes in messages one by one.
+struct Ear<'a> {
+    session: &'a Session,
+    backlog: &'a mut Backlog,
+    late: &'a mut Late,
+    core: &'a mut Core,
+}
+
+impl Ear<'_> {
+    /// Takes in what the board kept `since` nobody asked it, where that leads to the dump, as if it had waited in a lump.
+    fn catch_up(&mut self, now: Millis, since: &Since, dump: &Squares) -> u64 {
+        let known = self.core.known_before_gap();
+        let Some(told) = known.and_then(|(squares, clock)| since.leading(squares, clock, dump)) else {
+            let last = since.last_of_clock();
+            return last.map_or(0, |last| self.take(now, now, last, &mut Comes::InTime));
+        };
+        let from = self.core.now;
+        let until = from + self.backlog.waited(now, &told);
+        self.core.go_on(until);
+        if told.is_empty() {
+            return 0;
+        }
+        self.core.catch_up(from, until);
+        self.core.within = Some((from, until));
+        self.core.sensed.is_unmeasured(from, until);
+        let ahead = told
+            .iter()
+            .map(|message| self.take(now, now, message, &mut Comes::Together))
+            .sum();
+        self.core.catches_up = false;
+        self.core.within = None;
+        self.core.told = self.core.now;
+        ahead
+    }
+
+    /// Takes in a message that came at `now` and happened at `at`.
+    fn take(&mut self, now: Millis, at: Millis, message: &Message<'_>, comes: &mut Comes) -> u64 {
+        let Self {
+            session,
+            backlog,
+            late,
+            core,
+        } = self;
+        core.sensed.is_told_within(late.gathered());
+        late.note(now, at, message);
+        core.gathered_until = late.unmeasured(core.gathered_until);
+        let waited = backlog.heard(now, message);
+        let then = backlog.in_core(at).max(core.now);
+        if at < now {
+            core.told = then;
+        }
+        // Messages of one instant keep their order.
+        let then = if late.has_waited() || core.gathered_until == Some(now) {
+            then.max(core.now + 1)
+        } else {
+            then
+        };
+        if late.has_waited() {
+            core.unmeasured(then);
+        }
+        if waited > 0 {
+            core.out.before += waited;
+            // Decisions that became due meanwhile come first.
+            core.review(then);
+        } else if at < now {
+            core.pass(then);
+        }
+        if matches!(comes, Comes::InTime) {
+            core.tell_until(then);
+        }
+        if core.catches_up || late.has_waited() {
+            core.glimpse(then, message);
+        }
+        core.message(then, message, session.identity());
+        if !matches!(comes, Comes::Together) {
+            core.told = then;
+        }
+        core.review(then);
+        waited
     }
 }
 

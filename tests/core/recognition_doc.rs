@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 47] = [
+const FILES: [&str; 48] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -22,6 +22,7 @@ const FILES: [&str; 47] = [
     "watcher/clock/missed.rs",
     "watcher/ctx.rs",
     "watcher/backlog.rs",
+    "watcher/since.rs",
     "watcher/gathers.rs",
     "watcher/core/glimpse.rs",
     "watcher/game/glimpse.rs",

@@ -23,7 +23,7 @@ const LEAD: u64 = 5000;
 /// Between two kills.
 const EVERY: u64 = 2000;
 /// Offences after which nobody touches the board for three seconds.
-const OFFENCES: [&str; 6] = [
+pub(crate) const OFFENCES: [&str; 6] = [
     "illegal-piece-cannot-move-so",
     "illegal-own-piece",
     "illegal-king-left-in-check",

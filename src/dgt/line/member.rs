@@ -78,6 +78,8 @@ pub(super) struct Member {
     pub(super) model: BoardModel,
     /// The last changes that the board told.
     pub(super) last_changes: Option<Vec<u8>>,
+    /// What a board that has just begun to answer told last before.
+    pub(super) repeated: Vec<u8>,
     /// All changes that the board told, as it keeps them itself. A board that begins to answer first repeats
     /// the changes that it told last, and then tells those since.
     log: Vec<u8>,
@@ -118,6 +120,7 @@ impl Member {
             stand_in: StandIn::default(),
             model: BoardModel::default(),
             last_changes: None,
+            repeated: Vec::new(),
             log: Vec::new(),
             is_unsettled: false,
             may_have_lost: false,
@@ -317,7 +320,7 @@ fn is_news(happened: &[Happened], before: Option<ClockSaid>) -> bool {
     happened.iter().any(|one| match one {
         Happened::Field { .. } => true,
         Happened::Clock(said) => lever(*said) != before.and_then(lever),
-        Happened::Dump(_) => false,
+        Happened::Dump(_) | Happened::Since => false,
     })
 }
 

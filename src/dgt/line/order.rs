@@ -41,6 +41,8 @@ pub(super) struct Answers {
     pub(super) dump: Option<Box<Squares>>,
     /// The records of changes, which it asks for last.
     pub(super) changes: Vec<u8>,
+    /// What the board had told last before it was asked for the first time. Its watcher may know that.
+    pub(super) repeated: Vec<u8>,
     /// The visit came so late that the clock may have been started and stopped since the one before.
     pub(super) is_overdue: bool,
 }
@@ -72,6 +74,8 @@ pub(super) enum Happened {
     Clock(ClockSaid),
     /// The board was read as a whole.
     Dump(Box<Squares>),
+    /// What follows is told for the first time.
+    Since,
 }
 
 impl Happened {
@@ -90,6 +94,7 @@ impl Happened {
             Self::Clock(ClockSaid::Reading(reading)) => Message::Clock(*reading),
             Self::Clock(ClockSaid::Absent) => Message::NoClock,
             Self::Dump(squares) => Message::Dump(squares),
+            Self::Since => Message::SINCE,
         }
         .encode(out);
     }
@@ -127,11 +132,14 @@ impl BoardModel {
         let mut told = VisitOutcome::default();
         let is_first = self.squares.is_none();
         let mut records = Vec::new();
+        let mut is_since_power_up = false;
         for record in LogRecords::new(&answers.changes) {
             match record {
                 LogRecord::Field { .. } | LogRecord::Time { .. } => records.push(record),
-                // Before the first dump, nothing that happened earlier is missed.
-                LogRecord::PowerUp if is_first => records.clear(),
+                LogRecord::PowerUp if is_first => {
+                    is_since_power_up = true;
+                    records.clear();
+                }
                 LogRecord::PowerUp => told.powered_up = true,
                 LogRecord::Watchdog | LogRecord::Unknown(_) => told.is_odd = true,
                 LogRecord::FourRows
@@ -144,6 +152,9 @@ impl BoardModel {
         if told.powered_up {
             *self = Self::default();
             return told;
+        }
+        if is_first && !is_since_power_up {
+            self.repeat(answers, &mut told.happened);
         }
         let dump_at = answers
             .dump
@@ -170,10 +181,20 @@ impl BoardModel {
                 told.happened.push(Happened::Dump(dump.clone()));
             }
         }
-        if is_first {
-            past(&mut told.happened);
-        }
         told
+    }
+
+    /// What the board had told last before it was asked for the first time.
+    fn repeat(&mut self, answers: &Answers, happened: &mut Vec<Happened>) {
+        let mut records: Vec<_> = LogRecords::new(&answers.repeated).collect();
+        let powered = records.iter().rposition(|record| *record == LogRecord::PowerUp);
+        records.drain(..powered.map_or(0, |place| place + 1));
+        for (place, record) in (1..).zip(&records) {
+            happened.extend(self.record(record, answers, records.get(place..).unwrap_or_default()));
+        }
+        if !happened.is_empty() {
+            happened.push(Happened::Since);
+        }
     }
 
     /// The frame of a clock that was started since the last visit. No record says when it was started, so
@@ -298,20 +319,6 @@ impl BoardModel {
     }
 }
 
-/// Removes what happened before the first dump, except the last frame of the clock.
-fn past(happened: &mut Vec<Happened>) {
-    let is_dump = |one: &Happened| matches!(one, Happened::Dump(_));
-    let seen = happened.iter().position(is_dump).unwrap_or(happened.len());
-    let clock = happened[..seen]
-        .iter()
-        .rposition(|one| matches!(one, Happened::Clock(_)));
-    let mut place = 0;
-    happened.retain(|_| {
-        place += 1;
-        place > seen || clock == Some(place - 1)
-    });
-}
-
 /// The frame of a clock on which `side` was pressed with `seconds` left. It runs if the clock runs `now`, or,
 /// if that is not known, if it ran `before`.
 fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, seconds: u32) -> ClockReading {
@@ -320,11 +327,7 @@ fn pressed(before: ClockReading, now: Option<ClockReading>, side: ClockSide, sec
         running: now.map_or(before.running, |now| now.running),
         ..before
     };
-    let stopped = match side {
-        ClockSide::Left => &mut reading.left,
-        ClockSide::Right => &mut reading.right,
-    };
-    stopped.seconds = seconds;
+    reading.time_mut(side).seconds = seconds;
     reading
 }
 

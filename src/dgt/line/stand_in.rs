@@ -105,7 +105,7 @@ impl StandIn {
         }
         for one in happened {
             let is_wanted = match one {
-                Happened::Field { .. } => self.squares,
+                Happened::Field { .. } | Happened::Since => self.squares,
                 Happened::Clock(said) => self.wants_clock(*said, board),
                 Happened::Dump(_) => self.dump_wanted || self.squares,
             };

@@ -146,6 +146,11 @@ impl Master {
                     visit.again = true;
                     return self.go_on(now, Some(Question::Changes));
                 }
+                if !member.is_fresh {
+                    visit.answers.repeated.append(&mut member.repeated);
+                } else if !is_known {
+                    member.repeated.clone_from(&changes);
+                }
                 visit.answers.changes.extend_from_slice(&changes);
                 visit.is_whole = true;
                 member.last_changes = Some(changes);

@@ -29,6 +29,11 @@ pub(super) struct Dumps {
 }
 
 impl Dumps {
+    /// True on a line that boards share.
+    pub(super) fn is_on_line(&self) -> bool {
+        self.pause > 0
+    }
+
     /// Of a board on a line that so many boards share; 0 where the board has the line to itself.
     pub(super) fn on_line_of(boards: u64) -> Self {
         Self {

@@ -14,9 +14,10 @@ impl Session {
     /// Greets a board on a new link.
     pub(super) fn begin(&mut self, now: Millis) {
         match self.haste {
-            Haste::None | Haste::Asked => self.start_over(now),
-            // It reports its changes. A reset would have it miss some.
+            // It reports its changes, or will when its turn on a shared line comes. A reset would have it miss some.
             Haste::Answered => self.greet(now, None, 0),
+            Haste::Asked if self.is_on_shared_line() => self.greet(now, None, 0),
+            Haste::None | Haste::Asked => self.start_over(now),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fastrand::Rng;
 
-use super::as_text;
+use super::{Journal, as_text};
 use crate::{
     capture::{Act, Capture, Header, Record, replay::settings_of},
     dgt::{
@@ -19,7 +19,7 @@ use crate::{
         slave::Slave,
     },
     time::Millis,
-    watcher::{LinkWish, MOST_GATHERED_MS, Settings, Watcher},
+    watcher::{LinkWish, MOST_GATHERED_MS, Settings, Snapshot, Watcher, explain::Account},
 };
 
 /// A board of the line, and its watcher.
@@ -29,6 +29,7 @@ pub struct SeatOfLine {
     pub address: Address,
     settings: Settings,
     watcher: Watcher,
+    journal: Journal,
     /// The link of the watcher is up.
     up: bool,
     /// The events of the watcher.
@@ -57,6 +58,13 @@ pub struct LineRehearsal {
     pub others: VecDeque<(Millis, Vec<u8>)>,
 }
 
+/// A watcher that knows the wall clock, and so for how long nobody listened before it.
+fn watcher_of(settings: &Settings, kept: Option<Snapshot>) -> Watcher {
+    let mut watcher = Watcher::new(settings.clone(), kept);
+    watcher.set_epoch(Some(0));
+    watcher
+}
+
 fn master_of(seats: &[SeatOfLine]) -> Master {
     let all = seats
         .iter()
@@ -81,8 +89,9 @@ impl LineRehearsal {
             players.push(player.on_line(Slave::new(address(n).get())));
             seats.push(SeatOfLine {
                 address: address(n),
-                watcher: Watcher::new(settings.clone(), None),
+                watcher: watcher_of(&settings, None),
                 settings,
+                journal: Journal::default(),
                 up: false,
                 events: Vec::new(),
                 heard: Vec::new(),
@@ -148,15 +157,33 @@ impl LineRehearsal {
         }
     }
 
-    /// The daemon stops, and another one goes on from what it has kept.
-    pub fn restart(&mut self) {
-        self.line.handle_hang_up(self.now);
-        self.master = master_of(&self.seats);
+    /// The daemon ends, and another one goes on at `back` from what it has kept. The boards go on meanwhile.
+    pub fn restart(&mut self, back: Millis) {
         for seat in &mut self.seats {
-            let kept = seat.watcher.snapshot();
-            seat.watcher = Watcher::new(seat.settings.clone(), Some(kept));
+            seat.watcher.handle_stop(self.now);
+            seat.drain();
+            seat.journal.keep(&seat.watcher);
+        }
+        self.kill(back);
+    }
+
+    /// The daemon is killed, and another one goes on at `back` from what it has written down.
+    pub fn kill(&mut self, back: Millis) {
+        self.line.handle_hang_up(self.now);
+        for seat in &mut self.seats {
             seat.links.push((self.now.0, false));
             seat.up = false;
+        }
+        while self.now < back {
+            self.line.handle_timeout(self.now);
+            while let Some(output) = self.line.poll_output() {
+                self.over |= matches!(output, Output::Over);
+            }
+            self.now = self.line.poll_timeout().unwrap_or(back).clamp(self.now + 1, back);
+        }
+        self.master = master_of(&self.seats);
+        for seat in &mut self.seats {
+            seat.watcher = watcher_of(&seat.settings, seat.journal.read());
         }
     }
 
@@ -193,10 +220,12 @@ impl LineRehearsal {
             .filter_map(|seat| seat.watcher.poll_timeout())
             .min();
         let others = self.others.front().map(|(at, _)| *at);
+        let journals = self.seats.iter().filter_map(|seat| seat.journal.due).min();
         let next = [
             self.line.poll_timeout(),
             self.master.poll_timeout(),
             watchers,
+            journals,
             others,
         ];
         self.now = next
@@ -254,6 +283,12 @@ impl SeatOfLine {
         as_text(&self.watcher.snapshot()).len()
     }
 
+    /// What the watcher weighs at `now`, which is no earlier than the last step.
+    #[must_use]
+    pub fn account(&self, now: Millis) -> Option<Account> {
+        self.watcher.account(now)
+    }
+
     fn link(&mut self, now: Millis, up: bool) {
         self.links.push((now.0, up));
         self.up = up;
@@ -277,11 +312,14 @@ impl SeatOfLine {
             master.handle_watcher(self.address);
         }
         self.drain();
+        self.journal.keep_heard(now, &mut self.watcher);
     }
 
     fn drain(&mut self) {
         while self.watcher.poll_question().is_some() {}
-        self.events
-            .extend(std::iter::from_fn(|| self.watcher.poll_event()));
+        while let Some(event) = self.watcher.poll_event() {
+            self.journal.keep(&self.watcher);
+            self.events.push(event);
+        }
     }
 }

@@ -202,6 +202,9 @@ impl Rehearsal {
     #[must_use]
     pub fn with_journal(mut self) -> Self {
         self.journal = Some(Journal::default());
+        if let Some(watcher) = &mut self.watcher {
+            watcher.set_epoch(Some(0));
+        }
         self
     }
 

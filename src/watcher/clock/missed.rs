@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ONE_PRESS_S;
-use crate::dgt::{ClockReading, ClockSide};
+use crate::dgt::{ClockReading, ClockSide, Lever};
 
 /// A smaller increment does not tell from two seconds of rounding how many presses there were, in seconds.
 const LEAST_INCREMENT_S: i64 = 5;
@@ -46,6 +46,16 @@ impl Ran {
         } else {
             ClockSide::Right
         }
+    }
+
+    /// What it showed.
+    pub(in crate::watcher) fn reading(self) -> ClockReading {
+        let [left, right] = if self.left {
+            [self.ran_s, self.stood_s]
+        } else {
+            [self.stood_s, self.ran_s]
+        };
+        ClockReading::of_seconds(left, right, true, Lever::after_press(self.side().other()))
     }
 
     /// The presses before the clock shows `reading`, as its first word after the gap, at `at_ms`.

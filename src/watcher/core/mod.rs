@@ -46,7 +46,7 @@ const FREEZE_MS: u64 = 700;
 const MOST_LOOKS: usize = 8;
 /// Presses of one instant get times that are a millisecond apart. There are never as many as would fill this
 /// time.
-const TOLD_APART_MS: u64 = 50;
+pub(super) const TOLD_APART_MS: u64 = 50;
 /// Most presses that may wait to be judged.
 const MOST_PRESSES: usize = 4;
 

@@ -3,17 +3,21 @@
 
 use shakmaty::Bitboard;
 
-use super::{Core, Phase, start::Setup};
+use super::{Core, Phase, TOLD_APART_MS, start::Setup};
 use crate::{
     board::{Code, Orientation, Placement, Sensed, bridge},
-    dgt::{Identity, Message, PieceCode},
+    dgt::{ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
-    watcher::{game::touch::ReadAt, outbox::Heard},
+    watcher::{MOST_GATHERED_MS, clock::Ran, game::touch::ReadAt, outbox::Heard},
 };
 
 /// If more squares than these changed while nobody read the board, somebody may have turned it.
 const STILL_THE_SAME: usize = 10;
+
+/// If the clock was not heard for longer, nobody knows when what waited meanwhile happened, in milliseconds: its last frame before
+/// may be a second old.
+const SHORT_MS: i64 = 1000 + MOST_GATHERED_MS as i64;
 
 impl Core {
     pub(in crate::watcher) fn link_up(&mut self, port: &str) {
@@ -60,6 +64,35 @@ impl Core {
                 game.press = None;
                 game.later_presses.clear();
             }
+        });
+    }
+
+    /// The squares in the board's order that the watcher knew before nobody read the board, and what the clock showed if it ran. None
+    /// where somebody reads the board, or nobody ever has.
+    pub(in crate::watcher) fn known_before_gap(&self) -> Option<(&Squares, Option<ClockReading>)> {
+        let squares = self.raw.as_ref().filter(|_| self.gap)?;
+        Some((squares, self.clock.ran().map(Ran::reading)))
+    }
+
+    /// What the board tells next is all that happened since nobody read it, and ends at `until`.
+    pub(in crate::watcher) fn go_on(&mut self, until: Millis) {
+        self.gap = false;
+        let unheard = self
+            .out
+            .wall_ms(&self.settings, self.now)
+            .zip(self.clock.ran_at_ms());
+        let is_short = unheard.is_some_and(|(now, then)| (0..=SHORT_MS).contains(&(now - then)));
+        self.clock.miss_nothing();
+        // The times of a lump are no line's that gathers.
+        self.lumped = self.lumped.max(Some(until + TOLD_APART_MS));
+        // Nobody measured when it happened.
+        let missed = (!is_short).then_some(until);
+        self.each(|core| match &mut core.phase {
+            Phase::Game(game) => {
+                game.gap = false;
+                game.missed_until = missed.or(game.missed_until);
+            }
+            Phase::Waiting(setup) => setup.missed_until = missed.or(setup.missed_until),
         });
     }
 
@@ -277,6 +310,10 @@ impl Core {
             self.dump_wanted = true;
             return;
         };
+        // Nor what changed since they were known: the dump shows that together with this.
+        if self.gap {
+            return;
+        }
         raw[usize::from(square & 63)] = piece;
         if self.orient() {
             return;

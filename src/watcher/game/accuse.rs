@@ -36,6 +36,7 @@ impl Game {
             return;
         }
         if self.may_have_lost(ctx, press.at) {
+            ctx.wait_for("a dump: this board loses updates");
             return;
         }
         let explanation = explain(&stand, &seen);
@@ -97,6 +98,7 @@ impl Game {
             Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
             Explanation::Legal | Explanation::OnlyMissing(_) => {
                 // A hand holds the piece, or an update was lost. A later reading will decide.
+                ctx.wait_for("a piece that is not read to be read again");
                 ctx.at(ctx.now + 500);
             }
         }
@@ -142,6 +144,7 @@ impl Game {
             }
         };
         if late {
+            ctx.wait_for("what the opponent does with the board");
             ctx.at(ctx.now + 300);
             return;
         }

@@ -113,6 +113,7 @@ impl Game {
             return false;
         };
         if !ctx.is_told(pressed, judged_after(ctx)) || self.may_have_lost(ctx, pressed) {
+            ctx.wait_for("readings of the time of the press");
             return true;
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
@@ -122,6 +123,7 @@ impl Game {
         let agreed = self.lines.agree_on(k, ctx.now, ctx.sensed, sure)
             || noticed && self.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
         if !agreed {
+            ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 150);
             return true;
         }
@@ -158,6 +160,7 @@ impl Game {
             self.ask(ctx, press.at);
         }
         if !ctx.passed(press.at, JUDGE_MS) || !ctx.passed(press.at, judged_after(ctx)) {
+            ctx.wait_for("readings of the time of the press");
             return;
         }
         let best = self.lines.best();
@@ -183,11 +186,13 @@ impl Game {
         }
         self.lines.grow_blind(ctx.now, ctx.sensed);
         if !ctx.still_for(QUIET_MS) && press.rest.is_none() {
+            ctx.wait_for("hands to leave the board");
             return;
         }
         // The half-moves before this one must be on the record. Without them there is no position to judge
         // from.
         if self.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
+            ctx.wait_for("the half-moves before the press");
             ctx.at(ctx.now + 200);
             return;
         }
@@ -199,16 +204,21 @@ impl Game {
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
         if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
+            ctx.wait_for("the half-move of the press");
             return;
         }
         // A pawn that is read on the last rank is seen, so doubts about the board do not excuse it.
         let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
         if !promotion && self.may_be_innocent(ctx) {
-            ctx.wait_for("an innocent hypothesis of the press to fall away");
+            ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 300);
             return;
         }
-        if !stands && self.excuse(ctx) || !ctx.is_told(press.at, judged_after(ctx)) {
+        if !stands && self.excuse(ctx) {
+            return;
+        }
+        if !ctx.is_told(press.at, judged_after(ctx)) {
+            ctx.wait_for("readings of the time of the press");
             return;
         }
         let seen = self.seen_at(ctx, &press);

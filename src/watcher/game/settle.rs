@@ -52,6 +52,8 @@ const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
 /// After this long, the watcher corrects the record even if the other hypothesis is only a little better.
 const LEFT_MS: u64 = 10_000;
+/// A hand that sets pieces back beside a stopped clock has done so when the board was at rest for this long.
+const AT_WORK_MS: u64 = 6000;
 /// For this many half-moves it stays open where a piece went that was not read there.
 const GUESSED: usize = 24;
 /// Number of half-moves of the record that stay open to correction.
@@ -72,6 +74,7 @@ impl Game {
             };
             let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
             if !self.lines.agree_on(k, ctx.now, ctx.sensed, margin) {
+                ctx.wait_for("other half-moves to become less likely");
                 ctx.at(ctx.now + 150);
                 break;
             }
@@ -120,20 +123,24 @@ impl Game {
         let best = self.lines.best();
         let reply = best.plies.get(k + 1);
         if !ply.seen && self.lost_track() {
+            ctx.wait_for("what stands on the board to be explained");
             return None;
         }
         let by = match ply.kind {
-            PlyKind::Ruled(mv) if !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty() => {
-                return None;
+            PlyKind::Ruled(mv) => {
+                let unread = !ctx.sensed.is_felt() && ctx.sensed.at(mv.to()).is_empty();
+                let shown = !unread && (best.differing().is_empty() || reply.is_some());
+                let stands = shown && ctx.still_for(RULED_MS);
+                return ctx.once(
+                    stands,
+                    "the position that the ruling prescribes",
+                    CompletedBy::Ruling,
+                );
             }
-            PlyKind::Ruled(_) if best.differing().is_empty() || reply.is_some() => {
-                return ctx.still_for(RULED_MS).then_some(CompletedBy::Ruling);
-            }
-            PlyKind::Ruled(_) => return None,
             PlyKind::Recovered(_) if reply.is_none() && self.is_under_way(ctx, ply) => ply.pressed,
             PlyKind::Recovered(_) => {
-                let waits = self.awaits_log(ctx) || self.lost_track();
-                return (!waits).then_some(CompletedBy::Recovered);
+                let known = !self.awaits_log(ctx) && !self.lost_track();
+                return ctx.once(known, "what tells of the gap", CompletedBy::Recovered);
             }
             // An illegal act is an accusation: `judge` decides on it.
             PlyKind::Suspect(_) => return None,
@@ -168,26 +175,25 @@ impl Game {
         }
         if let Some(reply) = reply {
             let since = reply.pressed.unwrap_or(reply.at).max(reply.at);
-            return ctx.passed(since, AFTER_REPLY_MS).then_some(CompletedBy::Reply);
+            let late = ctx.passed(since, AFTER_REPLY_MS);
+            return ctx.once(
+                late,
+                "a late press of the half-move that was replied to",
+                CompletedBy::Reply,
+            );
         }
-        if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() {
-            return None;
-        }
-        if best.moves().is_empty() {
-            return ctx
-                .passed(ply.at, AFTER_MATE_MS)
-                .then_some(CompletedBy::Stillness);
-        }
-        if ctx.clock.runs() {
-            return None;
-        }
-        if let Some(stopped) = ctx.clock.stopped_at {
-            // While an irregularity is open, an arbiter is at work on the board.
-            let at_work = self.open_at_board().next().is_some();
-            let settled = !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS);
-            return settled.then_some(CompletedBy::Stillness);
-        }
-        ctx.still_for(STILL_MS).then_some(CompletedBy::Stillness)
+        let rests = match ctx.clock.stopped_at {
+            _ if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() => false,
+            _ if best.moves().is_empty() => ctx.passed(ply.at, AFTER_MATE_MS),
+            _ if ctx.clock.runs() => false,
+            Some(stopped) => {
+                // While an irregularity is open, an arbiter is at work on the board.
+                let at_work = self.open_at_board().next().is_some();
+                !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS)
+            }
+            None => ctx.still_for(STILL_MS),
+        };
+        ctx.once(rests, "a press, or a reply", CompletedBy::Stillness)
     }
 
     /// Where half-move `k` of the best line was played.
@@ -324,6 +330,15 @@ impl Game {
         if keeps(best) {
             self.doubted = None;
             self.left_since = None;
+            return;
+        }
+        // Somebody sets up an earlier position, perhaps.
+        let at_work = ctx
+            .clock
+            .stopped_at
+            .is_some_and(|at| ctx.sensed.last_change() > at);
+        if at_work && !ctx.still_for(AT_WORK_MS) {
+            self.doubted = None;
             return;
         }
         // The board's log will tell what was played after the last complete record.

@@ -8,6 +8,7 @@ use crate::{
     board::{Code, Stand, act::Reason},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
+    time::Millis,
     watcher::{
         arrays::{is_full_array, may_be_chess960},
         ctx::Ctx,
@@ -55,6 +56,8 @@ impl Game {
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
         // Or where the press may have been the other player's.
         let unknown = unknown || finding.offender.is_some() && ctx.clock.is_guessed();
+        let unknown =
+            unknown || finding.kind == IrregularityKind::FlagFall && self.is_unheard_flag(ctx, finding.at);
         if finding.reported.is_none() && unknown {
             return Certainty::Suspected;
         }
@@ -168,6 +171,13 @@ impl Game {
         let displaced = finding.kind == PiecesDisplaced && until.is_some();
         until.is_some_and(|until| finding.at <= until)
             || made.any(|by| by == CompletedBy::Recovered || displaced && by == CompletedBy::Reply)
+    }
+
+    /// True when nobody heard which flag fell first, or which half-moves were made before it.
+    fn is_unheard_flag(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
+        let unheard = self.missed_until.is_some_and(|until| at <= until + TOLD_MS);
+        let may_be_due = !ctx.settings.periods.is_empty() && !self.in_last_period(ctx);
+        unheard && (may_be_due || ctx.clock.flags().count() > 1)
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be

@@ -66,7 +66,7 @@ fn changes_lie_apart_only_on_boards_that_mark_the_others() {
         });
         let is_apart = |one: &Happened| match one {
             Happened::Field { apart, .. } => Some(*apart),
-            Happened::Clock(_) | Happened::Dump(_) => None,
+            Happened::Clock(_) | Happened::Dump(_) | Happened::Since => None,
         };
         told.happened.iter().filter_map(is_apart).collect()
     };
