@@ -188,7 +188,10 @@ async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
             daemon.signal("CONT");
             return daemon;
         }
-        When::Ended(_) | When::EndedEvery(..) => assert!(daemon.stop()),
+        When::Ended(_) | When::EndedEvery(..) => {
+            let log = || std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
+            assert!(daemon.stop(), "it did not end well: {}", log());
+        }
         When::AfterThePress(_) | When::At(_) | When::Every(_) => daemon.kill(),
     }
     tokio::time::sleep(AWAY).await;

@@ -52,7 +52,7 @@ impl Core {
             return Err(CommandError::NoSuchGame { asked, last });
         }
         match command {
-            Command::Resync => self.want_dump(),
+            Command::Resync => self.dump_wanted = true,
             Command::NewGame => self.new_game(now)?,
             Command::SetPosition { fen } => self.set_position(now, &fen)?,
             Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,

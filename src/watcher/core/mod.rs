@@ -81,7 +81,12 @@ pub(super) struct Core {
     before_greeting: bool,
     pub(super) identity: Identity,
     pub(super) hardware: Hardware,
+    /// Half-moves may be missing before the next dump.
     pub(super) gap: bool,
+    /// Squares changed in a gap, as the board told before its dump.
+    pub(super) gap_changed: bool,
+    /// The last dump ended a gap, and nothing had changed in it.
+    pub(super) stands: bool,
     pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
     /// The watcher is about to accuse a player, but a reading that excuses that player may be on its way. So
@@ -132,6 +137,8 @@ impl Core {
             identity: Identity::default(),
             hardware: Hardware::default(),
             gap: false,
+            gap_changed: false,
+            stands: false,
             look_again: None,
             dump_wanted: false,
             sign_wanted: false,
@@ -240,7 +247,8 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };
-        game.lines.frozen = false;
+        let stood = std::mem::take(&mut game.lines.frozen);
+        game.restarts = stood && game.gap;
         game.lines.set_clock_runs(true);
         game.clock_used = true;
         if let Some(side) = ctx.clock.running() {
@@ -262,7 +270,9 @@ impl Core {
             Color::White => counting,
             Color::Black => counting.other(),
         };
-        if game.is_untouched() && self.clock.white_side().is_some_and(|side| side != white) {
+        // After a gap the lever may have gone over by a press that nobody heard.
+        let is_heard = !self.clock.was_found_running();
+        if is_heard && game.is_untouched() && self.clock.white_side().is_some_and(|side| side != white) {
             self.clock.guess(white);
         }
     }
@@ -478,15 +488,6 @@ impl Core {
     pub(super) fn wants_sign(&self) -> bool {
         let meanwhile = self.meanwhile.as_ref();
         self.sign_wanted || meanwhile.is_some_and(|meanwhile| meanwhile.wants_sign())
-    }
-
-    /// Notes that half-moves may be missing before the next dump.
-    pub(super) fn mark_gap(&mut self) {
-        self.gap = true;
-    }
-
-    pub(super) fn want_dump(&mut self) {
-        self.dump_wanted = true;
     }
 
     pub(super) fn emit(&mut self, now: Millis, body: Body) -> String {

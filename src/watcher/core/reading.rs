@@ -53,6 +53,11 @@ impl Core {
         }
     }
 
+    /// True, once, if the last dump ended a gap, and showed that nothing had changed in it: what the board told since was all.
+    pub(in crate::watcher) fn stands_as_before(&mut self) -> bool {
+        std::mem::take(&mut self.stands)
+    }
+
     /// Nobody reads the board from now on, until the next dump.
     pub(in crate::watcher) fn unheard(&mut self) {
         self.gap = true;
@@ -261,7 +266,8 @@ impl Core {
     /// read the board before it.
     fn reread(&mut self, now: Millis, gap: bool, before: &Placement, changed: Bitboard) {
         // If the board stands as before the gap, nothing was missed.
-        let missed = !changed.is_empty();
+        let missed = std::mem::take(&mut self.gap_changed) || !changed.is_empty();
+        self.stands = gap && !missed;
         if let Phase::Game(game) = &mut self.phase
             && gap
         {
@@ -289,6 +295,14 @@ impl Core {
         {
             game.lines.frozen = true;
         }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now)
+            && std::mem::take(&mut game.restarts)
+            && !game.gap
+            && game.is_watched()
+        {
+            // As nothing was missed, the game goes on from what was put up beside the clock that stood.
+            game.started_again(&mut ctx);
+        }
         self.recovering(gap);
         self.explain(now, changed);
         if gap {
@@ -310,8 +324,9 @@ impl Core {
             self.dump_wanted = true;
             return;
         };
-        // Nor what changed since they were known: the dump shows that together with this.
+        // Nor what changed since they were known: the dump shows that together with this, or that it changed back.
         if self.gap {
+            self.gap_changed = true;
             return;
         }
         raw[usize::from(square & 63)] = piece;

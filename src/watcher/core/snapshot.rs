@@ -298,7 +298,7 @@ impl Core {
             }
             game.gap = true;
             self.out.questions.extend(game.open_questions());
-            self.mark_gap();
+            self.gap = true;
         }
     }
 

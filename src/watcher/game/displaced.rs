@@ -136,7 +136,8 @@ impl Game {
         let since = left.max(came);
         // A piece that stood there before the player's own last press was not moved after it. A piece that
         // left right after that press was moved by the opponent: the player's hand was still at the clock.
-        let early = |pressed: Millis| left <= pressed + BACK_MS || came <= pressed;
+        let back = BACK_MS + ctx.sensed.slack();
+        let early = |pressed: Millis| left <= pressed + back || came <= pressed;
         if self.record.last().is_some_and(|last| early(last.at)) {
             return;
         }

@@ -385,6 +385,12 @@ impl Game {
         }
     }
 
+    /// True until a gap that is not explained was searched with the board at rest.
+    pub(super) fn searches_soon(&self, now: Millis) -> bool {
+        let soon = |gap: Unbridged| !gap.is_told() && now.since(gap.since) <= REST_MS;
+        self.unbridged.is_some_and(soon)
+    }
+
     /// True when the board is far from the record, because nobody knows what was played. Then the watcher
     /// reports no half-moves and judges no press.
     pub(super) fn lost_track(&self) -> bool {

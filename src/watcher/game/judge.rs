@@ -367,7 +367,10 @@ impl Game {
         };
         let expected = last.stand.placement();
         for square in expected.differing(&seen) {
-            if ctx.sensed.since(square) + OLD_MS < last.at {
+            let since = ctx.sensed.since(square);
+            // What a dump showed had changed some time before it.
+            let unseen = ctx.sensed.seen_at(square).is_none();
+            if since + OLD_MS < last.at || unseen && since < last.at {
                 seen.set(square, expected.at(square));
             }
         }

@@ -158,6 +158,8 @@ pub(super) struct Game {
     pub(super) hands: touch::Hands,
     /// The link broke, and the board has not been read since.
     pub(super) gap: bool,
+    /// The clock, which had stood, was started again in that time.
+    pub(super) restarts: bool,
     /// Since when the board has been read without interruption: since the start, or since the last gap.
     pub(super) read_since: Millis,
     /// When the last gap ended in which pieces moved, and the clock may have been pressed.
@@ -211,6 +213,7 @@ impl Game {
             clock_used: false,
             hands: touch::Hands::default(),
             gap: false,
+            restarts: false,
             read_since: now,
             missed_until: None,
             unbridged: None,

@@ -168,6 +168,11 @@ impl Game {
         }
     }
 
+    /// True where the board's log may tell what was missed, if it is asked for.
+    pub(super) fn may_recall(&self) -> bool {
+        self.recall.log != Log::Mute && self.recall.whole.is_some()
+    }
+
     /// Asks the board for its log, unless that was done.
     pub(super) fn want_log(&mut self, new: Need) {
         match &mut self.recall.log {

@@ -332,12 +332,13 @@ impl Game {
             self.left_since = None;
             return;
         }
-        // Somebody sets up an earlier position, perhaps.
+        // Somebody sets up an earlier position, perhaps. Or what was missed is about to be searched, and
+        // the board's log may tell.
         let at_work = ctx
             .clock
             .stopped_at
             .is_some_and(|at| ctx.sensed.last_change() > at);
-        if at_work && !ctx.still_for(AT_WORK_MS) {
+        if at_work && !ctx.still_for(AT_WORK_MS) || self.may_recall() && self.searches_soon(ctx.now) {
             self.doubted = None;
             return;
         }

@@ -160,6 +160,8 @@ impl Game {
     fn is_unheard(&self, finding: &Finding) -> bool {
         use IrregularityKind::{IllegalMove, PiecesDisplaced};
         let (before, told) = match finding.kind {
+            // What no single act explains may rest on half-moves of some time ago.
+            IllegalMove if finding.reason == Some(Reason::Unexplained) => (SHAKY, 0),
             IllegalMove => (1, 0),
             PiecesDisplaced => (2, TOLD_MS),
             _ => (2, 0),

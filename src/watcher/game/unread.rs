@@ -13,6 +13,8 @@ use crate::{
 /// A square is known to read nothing once this many pieces have vanished on it and were read again elsewhere.
 const PROVED: u8 = 2;
 
+/// A hand holds a piece for no longer than this.
+const HAND_MS: u64 = 20_000;
 /// No hand held a piece that was gone for this long before its half-move.
 const GONE_MS: u64 = 3000;
 /// A piece that was captured this long after the press for its half-move should have been read before.
@@ -72,10 +74,17 @@ impl Game {
     }
 
     /// Hides the pieces that are missing as the game begins, and gives notice of them. Nobody holds a piece
-    /// in a hand at that moment.
+    /// in a hand at that moment, but for one that was read a moment ago: the first half-move is under way.
     pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
         let expected = self.lines.best().placement().occupied() & self.start.placement().occupied();
         let missing = self.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
+        // Somebody heard how the clock was started, otherwise.
+        let held = |s: &Square| {
+            self.missed_until.is_some()
+                && ctx.sensed.ever_read().contains(*s)
+                && ctx.now.since(ctx.sensed.since(*s)) < HAND_MS
+        };
+        let missing: Bitboard = missing.into_iter().filter(|s| !held(s)).collect();
         if missing.is_empty() || ctx.sensed.is_felt() {
             return;
         }
