@@ -29,8 +29,8 @@ impl Backlog {
     /// These messages come at `now`, and waited as for a log. Returns how many milliseconds pass in the core's time before
     /// the last one.
     pub(super) fn waited(&mut self, now: Millis, messages: &[Message<'_>]) -> u64 {
-        (self.last, self.left) = (Some(now), MOST_MS);
-        messages.iter().map(time_before).sum::<u64>().min(MOST_MS)
+        (self.last, self.left) = (Some(now), messages.iter().map(time_before).sum());
+        self.left
     }
 
     /// How many milliseconds pass in the core's time before `message`.

@@ -233,6 +233,7 @@ impl Clock {
     pub(super) fn miss_nothing(&mut self) {
         if let Some(ran) = self.ran.take() {
             self.watch.go_on(ran.reading());
+            self.found_running = true;
         }
     }
 

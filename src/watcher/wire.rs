@@ -322,14 +322,13 @@ impl Ear<'_> {
         let known = self.core.known_before_gap();
         let Some(told) = known.and_then(|(squares, clock)| since.leading(squares, clock, dump)) else {
             let last = since.last_of_clock();
-            return last.map_or(0, |last| self.take(now, now, last, &mut Comes::InTime));
+            return last.map_or(0, |last| self.take(now, now, last, &mut Comes::Together));
         };
-        let from = self.core.now;
+        let from = self.backlog.in_core(now).max(self.core.now);
         let until = from + self.backlog.waited(now, &told);
-        self.core.go_on(until);
-        if told.is_empty() {
-            return 0;
-        }
+        self.core.go_on(from, until);
+        // The dump may be a part of a lump itself.
+        let lump = (self.core.catches_up, self.core.within, self.core.lump_began);
         self.core.catch_up(from, until);
         self.core.within = Some((from, until));
         self.core.sensed.is_unmeasured(from, until);
@@ -337,8 +336,8 @@ impl Ear<'_> {
             .iter()
             .map(|message| self.take(now, now, message, &mut Comes::Together))
             .sum();
-        self.core.catches_up = false;
-        self.core.within = None;
+        (self.core.catches_up, self.core.within, self.core.lump_began) = lump;
+        self.backlog.end();
         self.core.told = self.core.now;
         ahead
     }

@@ -14,6 +14,9 @@ use crate::dgt::{
 /// Nobody gains as much by a press; an arbiter adds it (seconds).
 const SET_S: u32 = 60;
 
+/// Of more that happened before the first dump a watcher is told nothing: its line is no wider, and the board is searched.
+const MOST_TOLD: usize = 200;
+
 /// An answer about the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClockSaid {
@@ -181,6 +184,9 @@ impl BoardModel {
                 told.happened.push(Happened::Dump(dump.clone()));
             }
         }
+        if is_first && told.happened.len() > MOST_TOLD {
+            past(&mut told.happened);
+        }
         told
     }
 
@@ -317,6 +323,20 @@ impl BoardModel {
         }
         exact.or(by_lever)
     }
+}
+
+/// Removes what happened before the first dump, except the last frame of the clock.
+fn past(happened: &mut Vec<Happened>) {
+    let is_dump = |one: &Happened| matches!(one, Happened::Dump(_));
+    let seen = happened.iter().position(is_dump).unwrap_or(happened.len());
+    let clock = happened[..seen]
+        .iter()
+        .rposition(|one| matches!(one, Happened::Clock(_)));
+    let mut place = 0;
+    happened.retain(|_| {
+        place += 1;
+        place > seen || clock == Some(place - 1)
+    });
 }
 
 /// The frame of a clock on which `side` was pressed with `seconds` left. It runs if the clock runs `now`, or,

@@ -66,6 +66,10 @@ impl Session {
         self.queue.clear();
         self.told_serial = false;
         self.phase = Phase::Opening;
+        if self.is_on_shared_line() {
+            // Such a board tells with its dump what it kept, to those who want its changes.
+            self.enter_mode();
+        }
         for command in [
             Command::Serial,
             Command::LongSerial,

@@ -61,11 +61,12 @@ impl Core {
     /// Nobody reads the board from now on, until the next dump.
     pub(in crate::watcher) fn unheard(&mut self) {
         self.gap = true;
+        (self.gap_changed, self.stands) = (false, false);
         self.apart = false;
         self.clock.gap();
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                game.gap = true;
+                (game.gap, game.restarts) = (true, false);
                 game.press = None;
                 game.later_presses.clear();
             }
@@ -79,13 +80,10 @@ impl Core {
         Some((squares, self.clock.ran().map(Ran::reading)))
     }
 
-    /// What the board tells next is all that happened since nobody read it, and ends at `until`.
-    pub(in crate::watcher) fn go_on(&mut self, until: Millis) {
+    /// What the board tells from `now` to `until` is all that happened since nobody read it.
+    pub(in crate::watcher) fn go_on(&mut self, now: Millis, until: Millis) {
         self.gap = false;
-        let unheard = self
-            .out
-            .wall_ms(&self.settings, self.now)
-            .zip(self.clock.ran_at_ms());
+        let unheard = self.out.wall_ms(&self.settings, now).zip(self.clock.ran_at_ms());
         let is_short = unheard.is_some_and(|(now, then)| (0..=SHORT_MS).contains(&(now - then)));
         self.clock.miss_nothing();
         // The times of a lump are no line's that gathers.
@@ -217,6 +215,8 @@ impl Core {
             self.sensed = Sensed::settled(&placement);
         }
         let gap = std::mem::take(&mut self.gap);
+        let missed = std::mem::take(&mut self.gap_changed) || !changed.is_empty();
+        self.stands = gap && !missed;
         if !first && !gap {
             self.sensed.expect_updates(changed);
             // A first dump shows no lost updates.
@@ -229,7 +229,7 @@ impl Core {
             {
                 game.stood_at_press(&before, &placement);
             }
-            core.reread(now, gap, &before, changed);
+            core.reread(now, gap.then_some(missed), &before, changed);
         });
         self.missed_press(now);
     }
@@ -262,14 +262,11 @@ impl Core {
         });
     }
 
-    /// The board sent a dump that differs from the known readings in `changed`. `gap` tells whether nobody
-    /// read the board before it.
-    fn reread(&mut self, now: Millis, gap: bool, before: &Placement, changed: Bitboard) {
-        // If the board stands as before the gap, nothing was missed.
-        let missed = std::mem::take(&mut self.gap_changed) || !changed.is_empty();
-        self.stands = gap && !missed;
+    /// The board sent a dump that differs from the known readings in `changed`. `gap` tells, where nobody read the board
+    /// before it, whether anything was missed.
+    fn reread(&mut self, now: Millis, gap: Option<bool>, before: &Placement, changed: Bitboard) {
         if let Phase::Game(game) = &mut self.phase
-            && gap
+            && let Some(missed) = gap
         {
             game.gap = missed;
             game.read_since = now;
@@ -281,7 +278,7 @@ impl Core {
                 game.stands_as_before();
             }
         }
-        let gap = gap && missed;
+        let gap = gap == Some(true);
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
@@ -297,6 +294,7 @@ impl Core {
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
             && std::mem::take(&mut game.restarts)
+            && ctx.clock.runs()
             && !game.gap
             && game.is_watched()
         {

@@ -158,7 +158,7 @@ pub(super) struct Game {
     pub(super) hands: touch::Hands,
     /// The link broke, and the board has not been read since.
     pub(super) gap: bool,
-    /// The clock, which had stood, was started again in that time.
+    /// The clock, which had stood, was started again in the gap.
     pub(super) restarts: bool,
     /// Since when the board has been read without interruption: since the start, or since the last gap.
     pub(super) read_since: Millis,

@@ -52,8 +52,10 @@ const CORRECTION: f32 = 2.5;
 const CORRECTION_MS: u64 = 1500;
 /// After this long, the watcher corrects the record even if the other hypothesis is only a little better.
 const LEFT_MS: u64 = 10_000;
-/// A hand that sets pieces back beside a stopped clock has done so when the board was at rest for this long.
-const AT_WORK_MS: u64 = 6000;
+/// A hand that sets pieces back beside a stopped clock has done so when the board was at rest for this long,
+const SET_UP_MS: u64 = 6000;
+/// or this long after the clock was stopped.
+const AT_WORK_MS: u64 = 20_000;
 /// For this many half-moves it stays open where a piece went that was not read there.
 const GUESSED: usize = 24;
 /// Number of half-moves of the record that stay open to correction.
@@ -65,7 +67,7 @@ const HELD: usize = 40;
 impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
-        self.correct(ctx);
+        self.correct(ctx, false);
         while self.is_watched() {
             let k = self.announced();
             let best = self.lines.best();
@@ -315,8 +317,17 @@ impl Game {
         }
     }
 
-    /// Corrects the record when another hypothesis has been clearly better for a while.
-    fn correct(&mut self, ctx: &mut Ctx<'_>) {
+    /// True while somebody may set up an earlier position beside a stopped clock, or while a search for what was missed is about
+    /// to tell whether the board's log has to.
+    fn may_be_set_up(&self, ctx: &mut Ctx<'_>) -> bool {
+        let lately = |stopped: &Millis| ctx.now.since(*stopped) < AT_WORK_MS;
+        let stopped = ctx.clock.stopped_at.filter(lately);
+        let at_work = stopped.is_some_and(|at| ctx.sensed.last_change() > at);
+        at_work && !ctx.still_for(SET_UP_MS) || self.may_recall() && self.searches_soon(ctx.now)
+    }
+
+    /// Corrects the record when another hypothesis has been clearly better for a while, whatever hands do once the game `is_over`.
+    fn correct(&mut self, ctx: &mut Ctx<'_>, is_over: bool) {
         let k = self.announced();
         let said = &self.record[self.base..];
         let keeps = |line: &crate::board::Line| {
@@ -330,16 +341,6 @@ impl Game {
         if keeps(best) {
             self.doubted = None;
             self.left_since = None;
-            return;
-        }
-        // Somebody sets up an earlier position, perhaps. Or what was missed is about to be searched, and
-        // the board's log may tell.
-        let at_work = ctx
-            .clock
-            .stopped_at
-            .is_some_and(|at| ctx.sensed.last_change() > at);
-        if at_work && !ctx.still_for(AT_WORK_MS) || self.may_recall() && self.searches_soon(ctx.now) {
-            self.doubted = None;
             return;
         }
         // The board's log will tell what was played after the last complete record.
@@ -358,7 +359,7 @@ impl Game {
             return;
         }
         let since = *self.doubted.get_or_insert(ctx.now);
-        if ctx.passed(since, CORRECTION_MS) {
+        if ctx.passed(since, CORRECTION_MS) && (is_over || !self.may_be_set_up(ctx)) {
             let to = self.base + self.kept();
             self.doubted = None;
             self.left_since = None;
@@ -388,6 +389,7 @@ impl Game {
         if stands {
             return;
         }
+        self.correct(ctx, true);
         self.settle(ctx);
         while self.is_watched() && self.on_record() {
             let k = self.announced();

@@ -177,9 +177,11 @@ impl Game {
 
     /// True when nobody heard which flag fell first, or which half-moves were made before it.
     fn is_unheard_flag(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
-        let unheard = self.missed_until.is_some_and(|until| at <= until + TOLD_MS);
+        let until = self.missed_until.max(ctx.lumped);
+        let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
+        // Half-moves that were missed once are missing from then on.
         let may_be_due = !ctx.settings.periods.is_empty() && !self.in_last_period(ctx);
-        unheard && (may_be_due || ctx.clock.flags().count() > 1)
+        unheard && ctx.clock.flags().count() > 1 || (unheard || self.missed_until.is_some()) && may_be_due
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
