@@ -16,6 +16,8 @@ mod play;
 mod restarts;
 #[path = "watcher_props/said.rs"]
 mod said;
+#[path = "watcher_props/strikes.rs"]
+mod strikes;
 #[path = "watcher_props/talked.rs"]
 mod talked;
 #[path = "help/told/mod.rs"]

@@ -109,6 +109,14 @@ impl ClockReading {
         }
     }
 
+    /// True where play may have led from what `side` shows to `seconds`: the player thought, or gained by presses. Nobody gains
+    /// as much as a minute by one; an arbiter adds it. The same time tells nothing.
+    pub(crate) fn is_played_on(&self, side: ClockSide, seconds: u32) -> bool {
+        const SET_S: u32 = 60;
+        let shown = self.time(side).seconds;
+        seconds != shown && seconds < shown + SET_S
+    }
+
     /// A reading of so many seconds.
     pub(crate) fn of_seconds(left: u32, right: u32, running: bool, lever: Lever) -> Self {
         let time = |seconds| ClockTime {

@@ -252,7 +252,7 @@ impl Session {
                     self.is_gap = self.shows_gap();
                 }
                 if self.haste == Haste::Asked {
-                    (self.haste, self.hushed) = (Haste::Answered, !self.dumps.is_on_line());
+                    (self.haste, self.hushed) = (Haste::Answered, !self.is_on_shared_line());
                 }
                 self.dumped(now, squares);
             }

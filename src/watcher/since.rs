@@ -5,8 +5,6 @@ use crate::dgt::{ClockReading, Message, Squares};
 
 /// A board keeps no more than this.
 const MOST: usize = 4000;
-/// Nobody gains as much by a press; an arbiter adds it (seconds).
-const SET_S: u32 = 60;
 
 /// What came since the link was up and before the first dump.
 #[derive(Debug, Default)]
@@ -86,8 +84,7 @@ fn find_running<'a>(before: ClockReading, frames: impl Iterator<Item = &'a mut C
             // Nobody knew the other time as the press was logged.
             *frame.time_mut(side.other()) = shown.time(side.other());
         }
-        let [was, is] = [shown, *frame].map(|reading| reading.time(side).seconds);
-        let is_press = frame.lever != shown.lever && is != was && is < was + SET_S;
+        let is_press = frame.lever != shown.lever && shown.is_played_on(side, frame.time(side).seconds);
         if let Some(last) = last.filter(|_| is_press) {
             last.running = true;
         }

@@ -275,7 +275,7 @@ impl Dgt {
         let mut ahead = 0;
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
-            if session.take_gap() && !core.stands_as_before() {
+            if session.take_gap() && !core.take_unbroken() {
                 core.unheard();
             }
             let at = comes.happened().unwrap_or(now);

@@ -11,9 +11,6 @@ use crate::dgt::{
     message::{Message, PieceCode, Squares},
 };
 
-/// Nobody gains as much by a press; an arbiter adds it (seconds).
-const SET_S: u32 = 60;
-
 /// Of more that happened before the first dump a watcher is told nothing: its line is no wider, and the board is searched.
 const MOST_TOLD: usize = 200;
 
@@ -55,11 +52,7 @@ impl Answers {
     /// by what a player thinks or gains. No records tell when a clock was started or stopped. In a visit that is in time,
     /// only an arbiter does both, who sets times.
     fn shows_that_it_ran(&self, before: &ClockReading, press: Option<(ClockSide, u32)>) -> bool {
-        self.is_overdue
-            && press.is_some_and(|(side, seconds)| {
-                let shown = before.time(side).seconds;
-                seconds != shown && seconds < shown + SET_S
-            })
+        self.is_overdue && press.is_some_and(|(side, seconds)| before.is_played_on(side, seconds))
     }
 }
 

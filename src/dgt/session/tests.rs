@@ -252,6 +252,24 @@ fn a_board_whose_game_goes_on_reports_throughout() {
     assert_eq!(bench.times_of(Command::Reset)[..1], [5300]);
 }
 
+/// It tells with its first dump what it kept while nobody asked.
+#[test]
+fn a_board_of_a_shared_line_is_not_reset_for_haste_and_reports_before_it_is_read() {
+    let mut bench = Bench::new();
+    bench.session = Session::on_line_of(1);
+    bench.session.link_up(bench.now);
+    bench.run(5000);
+    let first = |bench: &Bench, command| bench.times_of(command).first().copied();
+    assert!(first(&bench, Command::UpdateNice) < first(&bench, Command::Dump));
+    bench.said.clear();
+    bench.board.power = Power::Off;
+    bench.session.link_up(bench.now);
+    bench.session.make_haste(bench.now);
+    bench.run(1000);
+    assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
+    assert!(first(&bench, Command::Dump).is_some());
+}
+
 #[test]
 fn commands_keep_their_distance() {
     let mut bench = Bench::connected();

@@ -54,7 +54,7 @@ impl Core {
     }
 
     /// True, once, if the last dump ended a gap, and showed that nothing had changed in it: what the board told since was all.
-    pub(in crate::watcher) fn stands_as_before(&mut self) -> bool {
+    pub(in crate::watcher) fn take_unbroken(&mut self) -> bool {
         std::mem::take(&mut self.stands)
     }
 

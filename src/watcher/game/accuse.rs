@@ -71,12 +71,10 @@ impl Game {
                 if now.is_empty() {
                     scene.seen.set(queen.to(), now);
                 }
-                let began = self.record.last().map_or(self.began, |made| made.at);
-                let certainty = match self.missed_until {
-                    _ if seen => Certainty::Certain,
-                    // The piece may have stood there while nobody read the board.
-                    Some(until) if until > began => Certainty::Suspected,
-                    _ => Certainty::Probable,
+                let certainty = if seen {
+                    Certainty::Certain
+                } else {
+                    Certainty::Probable
                 };
                 let kind = IrregularityKind::PromotionNotReplaced;
                 self.accuse_promotion(ctx, Finding::new(kind, certainty, Some(by), scene), queen);

@@ -56,8 +56,12 @@ impl Game {
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
         // Or where the press may have been the other player's.
         let unknown = unknown || finding.offender.is_some() && ctx.clock.is_guessed();
-        let unknown =
-            unknown || finding.kind == IrregularityKind::FlagFall && self.is_unheard_flag(ctx, finding.at);
+        let unknown = unknown
+            || match finding.kind {
+                IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
+                IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
+                _ => false,
+            };
         if finding.reported.is_none() && unknown {
             return Certainty::Suspected;
         }
@@ -173,6 +177,14 @@ impl Game {
         let displaced = finding.kind == PiecesDisplaced && until.is_some();
         until.is_some_and(|until| finding.at <= until)
             || made.any(|by| by == CompletedBy::Recovered || displaced && by == CompletedBy::Reply)
+    }
+
+    /// True where no pawn is read on the last rank by now, and nobody read the board for a part of the turn: a piece may have stood
+    /// there meanwhile.
+    fn may_have_been_replaced(&self, finding: &Finding) -> bool {
+        let began = self.record.last().map_or(self.began, |made| made.at);
+        let unheard = self.missed_until.is_some_and(|until| until > began);
+        finding.certainty != Certainty::Certain && unheard
     }
 
     /// True when nobody heard which flag fell first, or which half-moves were made before it.

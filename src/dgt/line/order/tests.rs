@@ -291,3 +291,40 @@ fn nothing_is_known_of_a_board_after_it_got_power() {
             .is_odd
     );
 }
+
+/// Answers of a board to a master that asks it for the first time.
+fn first(repeated: &[LogRecord], changes: &[LogRecord], dump: Box<Squares>) -> Vec<Happened> {
+    let answers = Answers {
+        dump: Some(dump),
+        repeated: records(repeated),
+        changes: records(changes),
+        ..Answers::default()
+    };
+    BoardModel::default().take(&answers).happened
+}
+
+#[test]
+fn what_the_board_kept_comes_before_its_first_dump() {
+    let dump = after(&[(52, 0), (36, 1)]);
+    let told = first(&[field(52, 0)], &[field(36, 1)], dump.clone());
+    let all = [
+        moved(52, 0),
+        Happened::Since,
+        moved(36, 1),
+        Happened::Dump(dump.clone()),
+    ];
+    assert_eq!(told, all);
+    let told = first(&[field(52, 0)], &[LogRecord::PowerUp, field(36, 1)], dump.clone());
+    assert_eq!(
+        told,
+        [moved(36, 1), Happened::Dump(dump)],
+        "nobody knows what was before the power"
+    );
+}
+
+#[test]
+fn of_a_board_that_kept_very_much_nothing_is_told_but_what_stands() {
+    let dump = after(&[(52, 1)]);
+    let lifts = [field(52, 0), field(52, 1)].repeat(MOST_TOLD);
+    assert_eq!(first(&[], &lifts, dump.clone()), [Happened::Dump(dump)]);
+}

@@ -1,0 +1,97 @@
+//! A daemon that is struck again and again while a game is played, and what it misses then.
+
+use dgt2mqtt::{capture::Capture, event::Event};
+use fastrand::Rng;
+
+use crate::{
+    late::is_full,
+    play::{Fixture, fixtures, recorded},
+    said::said,
+};
+
+/// The daemon listens when the game begins.
+pub(crate) const LEAD: u64 = 5000;
+/// Offences after which nobody touches the board for three seconds.
+pub(crate) const OFFENCES: [&str; 6] = [
+    "illegal-piece-cannot-move-so",
+    "illegal-own-piece",
+    "illegal-king-left-in-check",
+    "illegal-castling",
+    "illegal-opponents-piece",
+    "illegal-capture",
+];
+
+/// When the daemon is struck, in milliseconds: first so long after the game begins, and every so often from there. It is away for a
+/// while each time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strikes {
+    pub(crate) first: u64,
+    pub(crate) every: u64,
+    pub(crate) away: u64,
+}
+
+impl Strikes {
+    /// Every few seconds. The next daemon comes at once, or on a machine that has much to do.
+    pub(crate) fn often(random: &mut Rng, most_away: u64) -> Self {
+        let every = random.u64(2000..5000);
+        Self {
+            first: random.u64(..every),
+            every,
+            away: random.u64(200..most_away),
+        }
+    }
+
+    /// Once in the game. The next daemon comes when somebody has started it.
+    pub(crate) fn once(random: &mut Rng, capture: &Capture) -> Self {
+        let end = capture.end().0;
+        Self {
+            first: random.u64(..end),
+            every: 2 * end,
+            away: random.u64(2000..60_000),
+        }
+    }
+
+    /// The times of the strikes in a game that ends at `end`.
+    pub(crate) fn times(self, end: u64) -> impl Iterator<Item = u64> {
+        (LEAD + self.first..end).step_by(self.every as usize)
+    }
+}
+
+/// The capture, with time before it for the daemon to come.
+pub(crate) fn led_in(capture: &Capture) -> Capture {
+    let mut capture = capture.clone();
+    for record in &mut capture.records {
+        record.at = record.at + LEAD;
+    }
+    capture
+}
+
+/// The fixtures whose line has no other trouble, each `step` of them.
+pub(crate) fn without_other_trouble(step: usize, seed: u64) -> impl Iterator<Item = &'static Fixture> {
+    let fixtures = fixtures().iter().filter(|f| !f.name.starts_with("gathered"));
+    fixtures.skip(seed as usize % step).step_by(step)
+}
+
+/// No more than `percent` of the offences are neither said nor suspected where `struck` plays the game.
+pub(crate) fn are_said(percent: usize, struck: impl Fn(&mut Rng, &Capture) -> (String, Vec<Event>)) {
+    let mut random = Rng::with_seed(1);
+    let (mut offences, mut missed) = (0, Vec::new());
+    for name in OFFENCES {
+        let fixture = recorded(name);
+        for _ in 0..if is_full() { 400 } else { 20 } {
+            let (strikes, events) = struck(&mut random, &fixture.capture);
+            let got = said(&events);
+            for offence in said(&fixture.whole().events) {
+                offences += 1;
+                if !got.iter().any(|one| one.tells_of(&offence)) {
+                    missed.push(format!("{name}, {strikes}"));
+                }
+            }
+        }
+    }
+    println!(
+        "{} of {offences} offences neither said nor suspected",
+        missed.len()
+    );
+    assert!(100 * missed.len() <= percent * offences, "{}", missed.join("\n"));
+}
