@@ -350,10 +350,20 @@ fn start(mode: CastlingMode, rng: &mut Rng) -> Chess {
     if mode == CastlingMode::Standard {
         return Chess::default();
     }
-    let rank = back_rank(rng);
+    let mut setup = shuffled(rng);
+    while setup.board == Setup::initial().board {
+        // Nothing on the board tells such a game from one of standard chess.
+        setup = shuffled(rng);
+    }
+    // Any such arrangement is a position of Chess960.
+    setup.position(mode).unwrap_or_default()
+}
+
+/// An initial position of Chess960.
+fn shuffled(rng: &mut Rng) -> Setup {
     let mut setup = Setup::initial();
     setup.castling_rights = shakmaty::Bitboard::EMPTY;
-    for (file, role) in shakmaty::File::ALL.into_iter().zip(rank) {
+    for (file, role) in shakmaty::File::ALL.into_iter().zip(back_rank(rng)) {
         for color in Color::ALL {
             let square = Square::from_coords(file, color.fold_wb(Rank::First, Rank::Eighth));
             setup.board.set_piece_at(square, role.of(color));
@@ -362,8 +372,7 @@ fn start(mode: CastlingMode, rng: &mut Rng) -> Chess {
             }
         }
     }
-    // Any such arrangement is a position of Chess960.
-    setup.position(mode).unwrap_or_default()
+    setup
 }
 
 /// A back rank of Chess960: bishops on different colours, the king between the rooks.

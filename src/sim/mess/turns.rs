@@ -85,10 +85,11 @@ impl Director<'_> {
         pieces.filter(|&(square, piece)| which(square, piece)).collect()
     }
 
-    /// The player makes another legal half-move and takes it back.
+    /// The player makes another legal half-move and takes it back: none that ends the game (5.1.1, 5.2).
     fn think_again(&mut self, at: u64, mv: Move) -> u64 {
         let plain = |other: &&Move| {
-            **other != mv && !other.is_capture() && !other.is_castle() && !other.is_promotion()
+            let plain = !other.is_capture() && !other.is_castle() && !other.is_promotion();
+            **other != mv && plain && !self.is_ended_by(**other)
         };
         let legal = self.position.legal_moves();
         let others: Vec<Move> = legal.iter().filter(plain).copied().collect();
@@ -111,6 +112,13 @@ impl Director<'_> {
         at += self.rng.u64(200..600);
         self.put(at, from, piece);
         at + self.rng.u64(300..1500)
+    }
+
+    /// True for a half-move after which the game is over.
+    fn is_ended_by(&self, mv: Move) -> bool {
+        let mut after = self.position.clone();
+        after.play_unchecked(mv);
+        after.is_game_over()
     }
 
     /// Up to three pieces fall and are put back. Returns when all stand again.
