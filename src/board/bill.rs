@@ -15,6 +15,8 @@ pub enum Item {
     Unpressed,
     /// Presses that came after the opponent's reply.
     LatePress,
+    /// A half-move whose piece was read on another square at its press.
+    Elsewhere,
     /// Presses that no half-move explains.
     EmptyPress,
     /// Differences between the board and the hypothesis that lasted.
@@ -68,6 +70,7 @@ impl Item {
         Self::HalfMoves,
         Self::Unpressed,
         Self::LatePress,
+        Self::Elsewhere,
         Self::EmptyPress,
         Self::Lasted,
         Self::Differs,
@@ -98,6 +101,7 @@ impl Item {
             Self::HalfMoves => "half-moves",
             Self::Unpressed => "not pressed",
             Self::LatePress => "pressed late",
+            Self::Elsewhere => "read elsewhere at its press",
             Self::EmptyPress => "press without a half-move",
             Self::Lasted => "differences that lasted",
             Self::Differs => "differences now",

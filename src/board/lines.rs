@@ -148,6 +148,11 @@ impl Lines {
             }
         }
         self.lines.extend(others.into_iter().map(Box::new));
+        for line in &mut self.lines {
+            if line.is_pressed_elsewhere(now, sensed) {
+                line.charge(Item::Elsewhere, weight::ELSEWHERE);
+            }
+        }
         self.suspect(now, sensed);
         self.grow_fallen(sensed);
         self.rank(now, sensed);

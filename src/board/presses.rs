@@ -1,8 +1,14 @@
 //! Which press was for which half-move.
 
-use shakmaty::Color;
+use shakmaty::{Color, Square};
 
-use super::{bill::Item, line::Line, ply::PlyKind, sensed::SCAN_MS, weight};
+use super::{
+    bill::Item,
+    line::Line,
+    ply::PlyKind,
+    sensed::{SCAN_MS, Sensed},
+    weight,
+};
 use crate::time::Millis;
 
 /// A press this soon after a half-move is for it, even when the opponent has replied.
@@ -46,6 +52,20 @@ impl Line {
         });
         self.complete(i, now);
         later
+    }
+
+    /// True where the press at `now` was for the last half-move, and its piece has been read on another square since it left
+    /// the one where this line has it.
+    pub(super) fn is_pressed_elsewhere(&self, now: Millis, sensed: &Sensed) -> bool {
+        let last = self.plies.last().filter(|last| last.pressed == Some(now));
+        let Some((_, to)) = last.and_then(|last| last.kind.from_to()) else {
+            return false;
+        };
+        let (Some(left), code) = (sensed.seen_at(to), self.placement().at(to)) else {
+            return false;
+        };
+        let is_there = |s: Square| sensed.at(s) == code && sensed.since(s) >= left;
+        sensed.at(to).is_empty() && self.differing.into_iter().any(is_there)
     }
 
     /// The press at `now` was for half-move `i`.
@@ -136,10 +156,13 @@ mod tests {
 
     use super::*;
 
-    use shakmaty::Bitboard;
+    use shakmaty::{
+        Bitboard,
+        Square::{D2, D3, D4},
+    };
 
     use crate::board::{
-        Bill, Sensed, Stand,
+        Bill, Code, Sensed, Stand,
         line::{GIVE_UP_MS, Span},
     };
 
@@ -169,6 +192,29 @@ mod tests {
         line.pressed_by(Color::Black, Millis(1000));
         line.pressed_by(Color::White, Millis(2000));
         assert_eq!((line.plies[0].pressed, line.waiting()), (None, 2));
+    }
+
+    /// A pawn was read on d3, went on to d4, and stands there at the press.
+    #[test]
+    fn a_piece_that_is_read_further_on_at_its_press_was_not_moved_to_the_square_before() {
+        let (stand, mut sensed) = board();
+        for (at, square, code) in [(1000, D2, 0), (1300, D3, 1), (1500, D3, 0), (1700, D4, 1)] {
+            sensed.set(Millis(at), square, Code(code));
+        }
+        let pressed = |to: Square| {
+            let candidate = stand
+                .candidates()
+                .find(|c| c.mv.from() == Some(D2) && c.mv.to() == to);
+            let candidate = candidate.unwrap();
+            let after = Arc::new(stand.after(&candidate));
+            let kind = PlyKind::Legal(candidate.mv);
+            let mut line = Line::new(stand.clone(), &sensed, Millis(0));
+            line.hold_against(Bitboard::FULL, &sensed);
+            let mut line = line.played(kind, after, &sensed, Millis(1700), &Bill::default());
+            line.pressed_by(Color::White, Millis(2000));
+            line.is_pressed_elsewhere(Millis(2000), &sensed)
+        };
+        assert!(pressed(D3) && !pressed(D4));
     }
 
     #[test]

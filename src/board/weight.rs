@@ -21,6 +21,8 @@ pub const TRAIL: f32 = 0.7;
 pub const UNPRESSED: f32 = 1.5;
 /// A press came after the opponent had replied.
 pub const LATE_PRESS: f32 = 0.2;
+/// At its press the piece was read on another square than where the half-move puts it.
+pub const ELSEWHERE: f32 = 2.0;
 /// A late press, per second: the later it comes, the likelier it is for a later half-move.
 pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.
