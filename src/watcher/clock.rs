@@ -4,7 +4,7 @@ mod missed;
 
 use shakmaty::Color;
 
-pub(in crate::watcher) use missed::{MissedPresses, Ran};
+pub(in crate::watcher) use missed::{LastShown, MissedPresses};
 
 use super::ClockSideSetting;
 use crate::{
@@ -76,7 +76,7 @@ pub(super) struct Clock {
     /// The time that the last press got.
     pressed_at: Millis,
     /// What it showed before a gap after which it has shown nothing yet.
-    ran: Option<Ran>,
+    shown: Option<LastShown>,
     /// How many presses came in the last gap, where the times tell.
     missed: Option<MissedPresses>,
     /// How many were heard since.
@@ -174,7 +174,7 @@ impl Clock {
         }
         if self.watch.reading().is_none() {
             self.found_running = reading.running;
-            self.missed = self.ran.map(|ran| ran.missed(&reading, at_ms));
+            self.missed = self.shown.map(|shown| shown.missed(&reading, at_ms));
             self.heard_presses = 0;
             self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
         }
@@ -187,13 +187,13 @@ impl Clock {
         self.watch.forget();
         self.presses = None;
         self.stopped_at = None;
-        self.ran = None;
+        self.shown = None;
         self.missed = None;
     }
 
     /// Frames may have been missed, so the next one is not compared with the last.
     pub(super) fn gap(&mut self) {
-        self.ran = self.ran();
+        self.shown = self.shown();
         self.missed = None;
         self.watch.forget();
         self.presses = None;
@@ -201,13 +201,14 @@ impl Clock {
     }
 
     /// What to compare with the first frame after a gap that begins now.
-    pub(super) fn ran(&self) -> Option<Ran> {
+    pub(super) fn shown(&self) -> Option<LastShown> {
         // What was missed before is not told yet.
-        if self.ran.is_some() {
-            return self.ran;
+        if self.shown.is_some() {
+            return self.shown;
         }
         let reading = self.watch.reading()?;
-        reading.counting().map(|side| Ran {
+        let side = reading.lever.to_move();
+        Some(LastShown {
             left: side == ClockSide::Left,
             stood_s: reading.time(side.other()).seconds,
             ran_s: reading.time(side).seconds,
@@ -215,24 +216,31 @@ impl Clock {
                 .gains
                 .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
             at_ms: self.heard_ms,
+            stopped: !reading.running,
         })
     }
 
-    /// Goes on after a gap before which the clock showed `ran`.
-    pub(super) fn go_on(&mut self, ran: Option<Ran>) {
-        self.ran = ran;
-        self.gains = ran.map_or([0; 2], |ran| ran.gains_s.map(|gain| u64::from(gain) * 1000));
+    /// Goes on after a gap before which the clock showed this.
+    pub(super) fn go_on(&mut self, shown: Option<LastShown>) {
+        self.shown = shown;
+        self.gains = shown.map_or([0; 2], |shown| shown.gains_s.map(|gain| u64::from(gain) * 1000));
     }
 
-    /// When it last showed that it ran, before a gap, by the wall clock.
-    pub(super) fn ran_at_ms(&self) -> Option<i64> {
-        self.ran?.at_ms
+    /// When it was heard last, before a gap, by the wall clock.
+    pub(super) fn heard_at_ms(&self) -> Option<i64> {
+        self.shown?.at_ms
     }
 
-    /// What comes next is all that the clock did since the gap began.
+    /// True where somebody had stopped it before a gap after which nobody has taken in what it shows.
+    pub(super) fn stood(&self) -> bool {
+        self.shown.is_some_and(|shown| shown.stopped)
+    }
+
+    /// What comes next is all that the clock did since the gap began. If it stood then, nobody may have logged that it was started.
     pub(super) fn miss_nothing(&mut self) {
-        if let Some(ran) = self.ran.take() {
-            self.watch.go_on(ran.reading());
+        if let Some(ran) = self.shown.and_then(LastShown::running) {
+            self.shown = None;
+            self.watch.go_on(ran);
             self.found_running = true;
         }
     }
@@ -248,8 +256,8 @@ impl Clock {
     /// What came in the last gap before which it ran, once it has shown something since. Told once.
     pub(super) fn take_missed(&mut self) -> Option<MissedPresses> {
         self.reading()?;
-        self.ran.take()?;
-        self.missed
+        let ran = self.shown.take().is_some_and(|shown| !shown.stopped);
+        self.missed.filter(|_| ran)
     }
 
     /// How many presses came in the last gap and since. None where the times do not tell, or the clock is silent since.
@@ -261,7 +269,7 @@ impl Clock {
     /// not just begun. A clock that is silent since may tell later, if it ran before.
     pub(super) fn may_have_missed(&self, first: Option<&Period>) -> bool {
         if self.is_silent() {
-            self.ran.is_none()
+            self.shown.is_none_or(|shown| shown.stopped)
         } else {
             self.runs()
                 && self.missed.and_then(|missed| missed.count).is_none()

@@ -126,12 +126,14 @@ fn and_the_offences_are_said() {
     });
 }
 
-/// A press that came while the board was greeted; a lever that sprang back while nobody listened.
+/// A press that came while the board was greeted; a lever that sprang back while nobody listened; a clock that somebody had stopped
+/// before, and pieces that were put back beside it.
 #[test]
 fn what_was_said_falsely_on_a_line_is_not_said() {
     for (name, first, every, away, kills) in [
         ("illegal-piece-cannot-move-so", 1263, 4496, 611, false),
         ("lever-springs-back", 3836, 4317, 798, true),
+        ("illegal-found-later", 1551, 2994, 999, true),
     ] {
         let fixture = recorded(name);
         let got = struck(&[&fixture.capture], Strikes { first, every, away }, kills).remove(0);

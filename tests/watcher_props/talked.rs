@@ -114,12 +114,13 @@ fn what_was_said_falsely_under_kills_is_not_said() {
 }
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the
-/// board was greeted.
+/// board was greeted; the game began in a gap, and the clock was stopped because of the offence.
 #[test]
 fn what_was_missed_after_one_kill_is_said() {
     for (name, first, away) in [
         ("illegal-own-piece", 1960, 700),
         ("press-without-move", 3440, 250),
+        ("illegal-castling", 3470, 414),
     ] {
         let fixture = recorded(name);
         let every = u64::MAX;

@@ -20,14 +20,14 @@ const LEISURE_S: i64 = 600;
 /// After a longer gap the number of presses tells nothing more, in seconds.
 const LONGEST_GAP_S: i64 = 600;
 
-/// What a clock that ran showed last before nobody listened for a while.
+/// What the clock showed last before nobody listened for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::watcher) struct Ran {
-    /// True if the left time ran.
+pub(in crate::watcher) struct LastShown {
+    /// True if the left time ran, or would run if somebody started the clock.
     pub(super) left: bool,
-    /// The seconds of the time that stood.
+    /// The seconds of the other time.
     pub(super) stood_s: u32,
-    /// Those of the time that ran. An older program did not keep what follows.
+    /// Those of the time that ran or would run. An older program did not keep what follows.
     #[serde(default)]
     pub(super) ran_s: u32,
     /// What the last press of each side added, in seconds: left, right; 0 where that is not known.
@@ -36,10 +36,13 @@ pub(in crate::watcher) struct Ran {
     /// When it showed this, in milliseconds by the wall clock.
     #[serde(default)]
     pub(super) at_ms: Option<i64>,
+    /// Somebody had stopped it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) stopped: bool,
 }
 
-impl Ran {
-    /// The side whose time ran.
+impl LastShown {
+    /// The side whose time ran or would run.
     pub(super) fn side(self) -> ClockSide {
         if self.left {
             ClockSide::Left
@@ -48,24 +51,26 @@ impl Ran {
         }
     }
 
-    /// What it showed.
-    pub(in crate::watcher) fn reading(self) -> ClockReading {
+    /// What it showed, if it ran.
+    pub(in crate::watcher) fn running(self) -> Option<ClockReading> {
         let [left, right] = if self.left {
             [self.ran_s, self.stood_s]
         } else {
             [self.stood_s, self.ran_s]
         };
-        ClockReading::of_seconds(left, right, true, Lever::after_press(self.side().other()))
+        let lever = Lever::after_press(self.side().other());
+        (!self.stopped).then(|| ClockReading::of_seconds(left, right, true, lever))
     }
 
     /// The presses before the clock shows `reading`, as its first word after the gap, at `at_ms`.
     pub(super) fn missed(self, reading: &ClockReading, at_ms: Option<i64>) -> MissedPresses {
         let side = self.side();
         let fell = self.stood_s.checked_sub(reading.time(side.other()).seconds);
-        let once = reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
+        let once =
+            !self.stopped && reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
         MissedPresses {
             once: once.then_some(side),
-            count: self.presses(reading, at_ms),
+            count: self.presses(reading, at_ms).filter(|_| !self.stopped),
         }
     }
 

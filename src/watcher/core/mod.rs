@@ -247,7 +247,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };
-        let stood = std::mem::take(&mut game.lines.frozen);
+        let stood = std::mem::take(&mut game.lines.frozen) || ctx.clock.stood();
         game.restarts = stood && game.gap;
         game.lines.set_clock_runs(true);
         game.clock_used = true;

@@ -9,7 +9,7 @@ use crate::{
     dgt::{ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
-    watcher::{MOST_GATHERED_MS, clock::Ran, game::touch::ReadAt, outbox::Heard},
+    watcher::{MOST_GATHERED_MS, clock::LastShown, game::touch::ReadAt, outbox::Heard},
 };
 
 /// If more squares than these changed while nobody read the board, somebody may have turned it.
@@ -77,13 +77,16 @@ impl Core {
     /// where somebody reads the board, or nobody ever has.
     pub(in crate::watcher) fn known_before_gap(&self) -> Option<(&Squares, Option<ClockReading>)> {
         let squares = self.raw.as_ref().filter(|_| self.gap)?;
-        Some((squares, self.clock.ran().map(Ran::reading)))
+        Some((squares, self.clock.shown().and_then(LastShown::running)))
     }
 
     /// What the board tells from `now` to `until` is all that happened since nobody read it.
     pub(in crate::watcher) fn go_on(&mut self, now: Millis, until: Millis) {
         self.gap = false;
-        let unheard = self.out.wall_ms(&self.settings, now).zip(self.clock.ran_at_ms());
+        let unheard = self
+            .out
+            .wall_ms(&self.settings, now)
+            .zip(self.clock.heard_at_ms());
         let is_short = unheard.is_some_and(|(now, then)| (0..=SHORT_MS).contains(&(now - then)));
         self.clock.miss_nothing();
         // The times of a lump are no line's that gathers.

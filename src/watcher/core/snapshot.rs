@@ -18,7 +18,7 @@ use crate::{
     board::Orientation,
     dgt::ClockSide,
     time::Millis,
-    watcher::{Table, arrays::is_full_array, clock::Ran},
+    watcher::{Table, arrays::is_full_array, clock::LastShown},
 };
 use parsed::SavedCount;
 use parsed::When;
@@ -45,9 +45,9 @@ pub struct Snapshot {
     /// True while no press has borne that out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_guessed: bool,
-    /// What the clock showed, if it ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ran: Option<Ran>,
+    /// What the clock showed.
+    #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
+    shown: Option<LastShown>,
     game: Option<SavedGame>,
     /// When it was taken, and the hypotheses of that time.
     at: When,
@@ -85,8 +85,8 @@ struct Read {
     white_left: Option<bool>,
     #[serde(default)]
     side_guessed: bool,
-    #[serde(default)]
-    ran: Option<Ran>,
+    #[serde(default, rename = "ran")]
+    shown: Option<LastShown>,
     #[serde(default)]
     game: Option<SavedGame>,
     #[serde(default)]
@@ -146,7 +146,7 @@ impl TryFrom<Read> for Snapshot {
             orientation: read.orientation,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
-            ran: read.ran,
+            shown: read.shown,
             game: read.game,
             at: read.at,
             weighed: None,
@@ -248,7 +248,7 @@ impl Core {
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
-            ran: self.clock.ran(),
+            shown: self.clock.shown(),
             at: When(self.now),
             weighed: Weighed::of(self),
             setup: SavedSetup::of(self),
@@ -273,7 +273,7 @@ impl Core {
                 self.clock.found(side);
             }
         }
-        self.clock.go_on(snapshot.ran);
+        self.clock.go_on(snapshot.shown);
         self.now = Millis(snapshot.taken_at());
         let Some(saved) = &snapshot.game else {
             // It holds only if the board lies the same way.

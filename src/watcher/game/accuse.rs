@@ -221,7 +221,7 @@ impl Game {
         Finding::new(kind, certainty, None, scene)
     }
 
-    /// Reports an act that was excused because of the board's faults, if somebody stops the clock before the
+    /// Reports an act that was excused because of the board's faults or of a gap, if somebody stops the clock before the
     /// opponent has replied.
     pub(in crate::watcher) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
         let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {

@@ -102,6 +102,13 @@ pub(in crate::watcher) enum Overruled {
     Shown(Placement),
 }
 
+/// True where somebody stopped the clock soon after the press.
+fn is_noticed(stopped: Option<Millis>, pressed: Option<Millis>) -> bool {
+    stopped
+        .zip(pressed)
+        .is_some_and(|(stopped, pressed)| (pressed..=pressed + NOTICED_MS).contains(&stopped))
+}
+
 impl Game {
     /// True when the board is known not to read some pieces or squares. Then its readings do not prove an
     /// offence.
@@ -237,10 +244,15 @@ impl Game {
             return false;
         }
         let best = self.lines.best();
-        // Play went on after the act. Then the watcher reports it as a suspicion, and the record goes on.
+        // Play went on after the act, or somebody stopped the clock because of it. Then the watcher reports it as a suspicion, and
+        // the record goes on.
         let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());
-        let said = suspected.is_some() && answered && !unread;
-        if said && pressed.is_some_and(|pressed| ctx.passed(pressed, EXCUSED_MS)) {
+        // Where nothing is in doubt but what was played in a gap that something explains, at least.
+        let faulty = self.doubt.unread || self.doubt.strayed || self.doubt.absent || self.is_board_faulty();
+        let is_explained = !self.is_gap_told();
+        let noticed = !faulty && is_explained && is_noticed(ctx.clock.stopped_at, pressed);
+        let said = suspected.is_some() && (answered || noticed) && !unread;
+        if said && pressed.is_some_and(|pressed| noticed || ctx.passed(pressed, EXCUSED_MS)) {
             return false;
         }
         ctx.wait_for("the record to be beyond doubt");
@@ -250,11 +262,11 @@ impl Game {
         if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 {
             return true;
         }
-        // What was played is known. Only the board's faults speak against an accusation.
-        let sound = self.doubt.gap.is_none() && !self.doubt.absent && !self.is_astray(ctx);
-        let by_hardware = suspected.is_some() && sound && !in_hindsight && !unread;
+        // What was played is known, or may be. Only the board's faults or a gap speak against an accusation.
+        let sound = is_explained && !self.doubt.absent && !self.is_astray(ctx);
+        let is_excused = suspected.is_some() && sound && !in_hindsight && !unread;
         self.take_as_it_stands(ctx, pressed);
-        self.doubt.excused = by_hardware.then_some(self.plies());
+        self.doubt.excused = is_excused.then_some(self.plies());
         true
     }
 

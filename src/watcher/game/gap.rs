@@ -136,7 +136,7 @@ impl Game {
         if explained && !unsure {
             let missed = best.plies.len().saturating_sub(self.announced());
             let several_gone = best.differing().count() > 1;
-            let told = self.unbridged.is_some_and(Unbridged::is_told);
+            let told = self.is_gap_told();
             if self.is_tale(best) || told && several_gone {
                 self.gap_told(ctx, false);
                 self.want_log(Need::Decide);
@@ -159,7 +159,7 @@ impl Game {
         let shortest = found.iter().map(|line| line.plies.len()).min();
         let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
         let gap = self.unbridged.is_some();
-        let told = self.unbridged.is_some_and(Unbridged::is_told);
+        let told = self.is_gap_told();
         let several_gone = self.lines.best().differing().count() > 1;
         if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
             // Most likely a hand holds one piece.
@@ -391,12 +391,16 @@ impl Game {
         self.unbridged.is_some_and(soon)
     }
 
+    /// True while a gap is open of which the watcher has said that nothing explains it.
+    pub(super) fn is_gap_told(&self) -> bool {
+        self.unbridged.is_some_and(Unbridged::is_told)
+    }
+
     /// True when the board is far from the record, because nobody knows what was played. Then the watcher
     /// reports no half-moves and judges no press.
     pub(super) fn lost_track(&self) -> bool {
         let best = self.lines.best();
-        let told = self.unbridged.is_some_and(Unbridged::is_told);
-        told && best.differing().count() > FAR || self.is_tale(best)
+        self.is_gap_told() && best.differing().count() > FAR || self.is_tale(best)
     }
 
     /// True when play goes on, and neither the search nor the board's log explains the gap. Then the watcher
