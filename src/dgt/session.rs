@@ -113,8 +113,7 @@ pub struct Session {
     line: Stats,
     /// The count `nothings` of the line at the last message.
     nothings_before: u64,
-    /// The board may have been quiet: the session told it so on this link, or did not greet it before its first dump.
-    /// No dump has come since.
+    /// The board may have been quiet: the session told it so on this link. No dump has come since.
     hushed: bool,
     haste: Haste,
     /// The board was silent for too long, and no dump has come since.
@@ -252,7 +251,7 @@ impl Session {
                     self.is_gap = self.shows_gap();
                 }
                 if self.haste == Haste::Asked {
-                    (self.haste, self.hushed) = (Haste::Answered, !self.is_on_shared_line());
+                    self.haste = Haste::Answered;
                 }
                 self.dumped(now, squares);
             }

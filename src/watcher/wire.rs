@@ -275,7 +275,7 @@ impl Dgt {
         let mut ahead = 0;
         decoder.push(now, bytes, &mut |message| {
             session.heard(now, &message);
-            if session.take_gap() && !core.take_unbroken() {
+            if session.take_gap() {
                 core.unheard();
             }
             let at = comes.happened().unwrap_or(now);

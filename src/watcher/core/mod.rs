@@ -85,8 +85,6 @@ pub(super) struct Core {
     pub(super) gap: bool,
     /// Squares changed in a gap, as the board told before its dump.
     pub(super) gap_changed: bool,
-    /// The last dump ended a gap, and nothing had changed in it.
-    pub(super) stands: bool,
     pub(super) look_again: Option<Millis>,
     pub(super) dump_wanted: bool,
     /// The watcher is about to accuse a player, but a reading that excuses that player may be on its way. So
@@ -138,7 +136,6 @@ impl Core {
             hardware: Hardware::default(),
             gap: false,
             gap_changed: false,
-            stands: false,
             look_again: None,
             dump_wanted: false,
             sign_wanted: false,

@@ -53,15 +53,10 @@ impl Core {
         }
     }
 
-    /// True, once, if the last dump ended a gap, and showed that nothing had changed in it: what the board told since was all.
-    pub(in crate::watcher) fn take_unbroken(&mut self) -> bool {
-        std::mem::take(&mut self.stands)
-    }
-
     /// Nobody reads the board from now on, until the next dump.
     pub(in crate::watcher) fn unheard(&mut self) {
         self.gap = true;
-        (self.gap_changed, self.stands) = (false, false);
+        self.gap_changed = false;
         self.apart = false;
         self.clock.gap();
         self.each(|core| {
@@ -219,7 +214,6 @@ impl Core {
         }
         let gap = std::mem::take(&mut self.gap);
         let missed = std::mem::take(&mut self.gap_changed) || !changed.is_empty();
-        self.stands = gap && !missed;
         if !first && !gap {
             self.sensed.expect_updates(changed);
             // A first dump shows no lost updates.
