@@ -217,6 +217,7 @@ impl Clock {
                 .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
             at_ms: self.heard_ms,
             stopped: !reading.running,
+            started_at: self.started_at,
         })
     }
 
@@ -224,6 +225,7 @@ impl Clock {
     pub(super) fn go_on(&mut self, shown: Option<LastShown>) {
         self.shown = shown;
         self.gains = shown.map_or([0; 2], |shown| shown.gains_s.map(|gain| u64::from(gain) * 1000));
+        self.started_at = shown.map_or(self.started_at, |shown| shown.started_at);
     }
 
     /// When it was heard last, before a gap, by the wall clock.
@@ -265,6 +267,11 @@ impl Clock {
         Some(self.missed?.count? + self.heard_presses)
     }
 
+    /// True where the times show that it ran through the last gap, after which it has shown nothing but that yet.
+    fn has_run_on(&self) -> bool {
+        self.shown.is_some() && self.missed.is_some_and(|missed| missed.count.is_some())
+    }
+
     /// True where presses may have come in the last gap that nobody knows of: the clock runs, its times do not tell, and it has
     /// not just begun. A clock that is silent since may tell later, if it ran before.
     pub(super) fn may_have_missed(&self, first: Option<&Period>) -> bool {
@@ -291,7 +298,9 @@ impl Clock {
         let event = match signal {
             ClockSignal::Started(_) => {
                 self.stopped_at = None;
-                self.started_at = at;
+                if !self.has_run_on() {
+                    self.started_at = at;
+                }
                 ClockEvent::Started
             }
             ClockSignal::Stopped => {

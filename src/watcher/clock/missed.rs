@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::ONE_PRESS_S;
-use crate::dgt::{ClockReading, ClockSide, Lever};
+use crate::{
+    dgt::{ClockReading, ClockSide, Lever},
+    time::Millis,
+};
 
 /// A smaller increment does not tell from two seconds of rounding how many presses there were, in seconds.
 const LEAST_INCREMENT_S: i64 = 5;
@@ -39,6 +42,9 @@ pub(in crate::watcher) struct LastShown {
     /// Somebody had stopped it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) stopped: bool,
+    /// When somebody had started it.
+    #[serde(default)]
+    pub(super) started_at: Millis,
 }
 
 impl LastShown {
