@@ -102,11 +102,9 @@ pub(in crate::watcher) enum Overruled {
     Shown(Placement),
 }
 
-/// True where somebody stopped the clock soon after the press.
-fn is_noticed(stopped: Option<Millis>, pressed: Option<Millis>) -> bool {
-    stopped
-        .zip(pressed)
-        .is_some_and(|(stopped, pressed)| (pressed..=pressed + NOTICED_MS).contains(&stopped))
+/// True where somebody stopped the clock soon after the press at `pressed`.
+pub(super) fn is_noticed(stopped: Option<Millis>, pressed: Millis) -> bool {
+    stopped.is_some_and(|stopped| (pressed..=pressed + NOTICED_MS).contains(&stopped))
 }
 
 impl Game {
@@ -250,7 +248,9 @@ impl Game {
         // Where nothing is in doubt but what was played in a gap that something explains, at least.
         let faulty = self.doubt.unread || self.doubt.strayed || self.doubt.absent || self.is_board_faulty();
         let is_explained = !self.is_gap_told();
-        let noticed = !faulty && is_explained && is_noticed(ctx.clock.stopped_at, pressed);
+        let noticed = !faulty
+            && is_explained
+            && pressed.is_some_and(|pressed| is_noticed(ctx.clock.stopped_at, pressed));
         let said = suspected.is_some() && (answered || noticed) && !unread;
         if said && pressed.is_some_and(|pressed| noticed || ctx.passed(pressed, EXCUSED_MS)) {
             return false;

@@ -6,6 +6,7 @@ use shakmaty::Color;
 use super::{
     Game, Press,
     advice::{Finding, Scene},
+    doubt::is_noticed,
     waits::{JUDGE_MS, REST_MS, judged_after},
 };
 use crate::{
@@ -42,6 +43,15 @@ const ASK_MS: u64 = 400;
 /// A lever that springs back does so within this time after a press, and its player presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
+
+/// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
+/// excuses it.
+fn stands_where_it_may_not(explanation: &Explanation) -> bool {
+    matches!(
+        explanation,
+        Explanation::PawnNotReplaced { seen: true, .. } | Explanation::WrongColour { .. }
+    )
+}
 
 impl Game {
     /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
@@ -207,8 +217,7 @@ impl Game {
             ctx.wait_for("the half-move of the press");
             return;
         }
-        // A pawn that is read on the last rank is seen, so doubts about the board do not excuse it.
-        let stands = promotion && !matches!(explanation, Explanation::PawnNotReplaced { seen: false, .. });
+        let stands = stands_where_it_may_not(&explanation);
         if !promotion && self.may_be_innocent(ctx) {
             ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 300);
@@ -307,7 +316,9 @@ impl Game {
         if !(wrong & best.misplaced(ctx.sensed)).any() {
             return false;
         }
-        let by_one = match explain(&before, &seen) {
+        let explanation = explain(&before, &seen);
+        let stands = stands_where_it_may_not(&explanation);
+        let by_one = match explanation {
             Explanation::Illegal(act) => {
                 let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
                 // Only castling puts king and rook on these squares, so an illegal castling needs no further
@@ -325,7 +336,8 @@ impl Game {
             | Explanation::CastlingIncomplete { .. } => true,
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
-        if !by_one || self.is_unproven(ctx, Some(press.at)) {
+        let noticed = is_noticed(ctx.clock.stopped_at, press.at);
+        if !by_one || !stands && !noticed && self.is_unproven(ctx, Some(press.at)) {
             return false;
         }
         if ctx.is_told(press.at, judged_after(ctx)) {
