@@ -187,8 +187,13 @@ impl Line {
         }
         let fall = Fall::new(window.by, window.pressed, &pieces)?;
         let two_hands = first_left.is_some_and(|left| self.is_replying(&fall, &window, left, sensed));
+        let like_move = |piece: &Fallen| {
+            let own = piece.code.color() == Some(window.by);
+            own && piece.lies.is_some_and(|lies| self.is_far_on_its_way(piece, lies))
+        };
         Some(Fall {
             like_reply,
+            like_move: fall.pieces().any(like_move),
             left_late,
             two_hands,
             ..fall
@@ -282,9 +287,13 @@ impl Line {
             unpressed |= ply.pressed.is_none();
         }
         let out_of_step = unpressed || read.is_some_and(|read| read < answered);
-        let far = piece.home.distance(lies) > 1;
+        (behind || out_of_step) && self.is_far_on_its_way(piece, lies)
+    }
+
+    /// True when `piece` lies where its own way leads it, further than on the next square.
+    fn is_far_on_its_way(&self, piece: &Fallen, lies: Square) -> bool {
         let way = |piece_of| targets(self.stand.board(), piece.home, piece_of).contains(lies);
-        (behind || out_of_step) && far && piece.code.piece().is_some_and(way)
+        piece.home.distance(lies) > 1 && piece.code.piece().is_some_and(way)
     }
 
     /// Something happened that bears a fall out: this hypothesis pays `nats` less, once. A piece that took
@@ -369,8 +378,12 @@ impl Line {
 
     /// Time passes: a player whose hand had slipped would have put the piece right by now.
     pub(super) fn lies_still(&mut self, now: Millis) {
-        let lies =
-            |fall: Fall| fall.lies_open() && !fall.like_reply && now.since(fall.pressed) >= LIES_STILL_MS;
+        let lies = |fall: Fall| {
+            fall.lies_open()
+                && !fall.like_reply
+                && !fall.like_move
+                && now.since(fall.pressed) >= LIES_STILL_MS
+        };
         if self.faults.fall.is_some_and(lies) {
             self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
         }

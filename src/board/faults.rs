@@ -40,6 +40,9 @@ pub struct Fall {
     /// there.
     #[serde(default)]
     pub(super) like_reply: bool,
+    /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
+    #[serde(default)]
+    pub(super) like_move: bool,
     /// A piece was still read on its square after the press: the opponent's hand may have taken it.
     #[serde(default)]
     pub left_late: bool,
@@ -94,6 +97,7 @@ impl Fall {
             pieces: [None; MOST_FALLEN],
             knocked: false,
             like_reply: false,
+            like_move: false,
             left_late: false,
             two_hands: false,
             returned: false,
