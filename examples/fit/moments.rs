@@ -152,6 +152,7 @@ pub(crate) fn weights(item: Item) -> &'static str {
         Item::HalfMoves => "PLY",
         Item::Unpressed => "UNPRESSED, LAG",
         Item::LatePress => "LATE_PRESS",
+        Item::Elsewhere => "ELSEWHERE",
         Item::EmptyPress => "EMPTY_PRESS",
         Item::Lasted => "LASTING_RATE, LASTING_MS, FELT_RATE",
         Item::Differs => "MISSING, EXTRA, WRONG, GARBLED, TRAIL, GHOST",

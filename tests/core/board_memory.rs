@@ -166,7 +166,7 @@ fn play_at(pace: Pace, game: &Game, away: Away, log: LogFate, seed: u64) -> Told
     let mut rehearsal = game.rehearsal(capture, log, seed, pace);
     if let Away::Daemon(_) = away {
         rehearsal.run_until(Millis(out));
-        rehearsal.restart(Millis(back));
+        rehearsal.kill(Millis(back));
     }
     rehearsal.run_until(end + 30_000);
     let rehearsed = rehearsal.end();
@@ -231,7 +231,7 @@ fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {
         while played.now().0 < end {
             let lives = if rng.u8(0..4) == 0 { 4000 } else { 1200 };
             played.run_until(played.now() + rng.u64(20..lives));
-            played.restart(played.now() + rng.u64(50..500));
+            played.kill(played.now() + rng.u64(50..500));
             kills += 1;
         }
         played.run_until(game.capture.end() + 60_000);
@@ -252,7 +252,7 @@ fn a_daemon_that_comes_after_the_first_half_move_has_the_whole_game() {
     for seed in seeds().take(20) {
         let game = Game::made_up(seed);
         let mut played = game.rehearsal(game.capture.clone(), LogFate::Told, seed, WITHOUT_WAITING);
-        played.restart(Millis(game.done[0] + 300));
+        played.kill(Millis(game.done[0] + 300));
         played.run_until(game.capture.end() + 30_000);
         let told = Told::of(&played.end().events, 0, &format!("seed {seed}"));
         assert_eq!(told.moves, game.uci, "seed {seed}");

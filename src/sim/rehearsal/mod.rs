@@ -249,9 +249,22 @@ impl Rehearsal {
         }
     }
 
+    /// The daemon ends, and another one goes on at `back` from what it has kept, if it keeps a journal.
+    pub fn restart(&mut self, back: Millis) {
+        let own = self.own();
+        self.watcher
+            .iter_mut()
+            .for_each(|watcher| watcher.handle_stop(own));
+        self.settle();
+        if let (Some(journal), Some(watcher)) = (&mut self.journal, &self.watcher) {
+            journal.keep(watcher);
+        }
+        self.kill(back);
+    }
+
     /// Kills the daemon and starts it again at `back`. It then knows what it kept with its last event, and
     /// nothing else.
-    pub fn restart(&mut self, back: Millis) {
+    pub fn kill(&mut self, back: Millis) {
         self.watcher = None;
         let kept = self.journal.as_mut().and_then(Journal::read);
         self.wire.queue.clear();
