@@ -60,6 +60,8 @@ impl Game {
             || match finding.kind {
                 IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
+                // Somebody stopped the clock because of it, perhaps.
+                IrregularityKind::CastlingIncomplete => self.doubt.any(),
                 _ => false,
             };
         if finding.reported.is_none() && unknown {
