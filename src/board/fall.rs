@@ -91,6 +91,25 @@ impl Window {
         })
     }
 
+    /// When `square` came to show what it shows. If nobody read the board then, it may have been while the hand was over the
+    /// board, or else in its turn. None if it was at another time.
+    fn changed(&self, square: Square, sensed: &Sensed) -> Option<Millis> {
+        let unheard = |from, until| sensed.may_be_seen_at(square, from, until);
+        let (from, until) = self.hand;
+        sensed
+            .seen_at(square)
+            .or_else(|| unheard(from, until))
+            .or_else(|| unheard(self.turn_began, self.pressed))
+    }
+
+    /// When the piece `code` left `home`. What left it while nobody read the board is a piece of the mover: the opponent moves
+    /// his own pieces then.
+    fn left(&self, home: Square, code: Code, sensed: &Sensed) -> Option<Millis> {
+        let own = || code.color() == Some(self.by);
+        let heard = sensed.seen_at(home);
+        heard.or_else(|| self.changed(home, sensed).filter(|_| own()))
+    }
+
     /// True when a piece that left at `left` and is read nowhere may have been taken along.
     fn has_missing(&self, left: Millis) -> bool {
         self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
@@ -154,13 +173,13 @@ impl Line {
             if code.is_empty() || own || twin == Some(code) {
                 continue;
             }
-            let Some(left) = sensed.seen_at(home) else {
+            let Some(left) = window.left(home, code, sensed) else {
                 continue;
             };
             // A piece that lies where a reply of the opponent would put it is that reply, or begins it,
             // unless it came there faster than a hand.
             let displaced = |s: &Square| {
-                let came = sensed.since(*s);
+                let came = window.changed(*s, sensed).unwrap_or(sensed.since(*s));
                 let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
                 let window = window.has_displaced(code, left, came);
                 sensed.at(*s) == code && window && (knocked || !self.is_reply(home, *s, code))
@@ -191,8 +210,11 @@ impl Line {
             let own = piece.code.color() == Some(window.by);
             own && piece.lies.is_some_and(|lies| self.is_far_on_its_way(piece, lies))
         };
+        let is_heard = |s: Square| sensed.seen_at(s).is_some();
+        let unheard = |piece: &Fallen| !is_heard(piece.home) || piece.lies.is_some_and(|s| !is_heard(s));
         Some(Fall {
             like_reply,
+            unheard: fall.pieces().any(unheard),
             like_move: fall.pieces().any(like_move),
             left_late,
             two_hands,
@@ -212,13 +234,14 @@ impl Line {
 
     /// False when the time at which the piece of `home` left it tells that it has not fallen: as a rule the opponent has lifted it.
     fn may_have_fallen(&self, home: Square, window: &Window, sensed: &Sensed) -> bool {
-        let Some(left) = sensed.seen_at(home) else {
+        let code = self.expects(home);
+        let Some(left) = window.left(home, code, sensed) else {
             return false;
         };
-        let code = self.expects(home);
+        let came = |s| window.changed(s, sensed).unwrap_or(sensed.since(s));
         let mut others = (self.differing & sensed.placement().occupied()).into_iter();
         window.has_missing(left)
-            || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, sensed.since(s)))
+            || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, came(s)))
     }
 
     /// True when the opponent's hand is at the board: it has put down a reply, or lifted a piece since the press.

@@ -43,6 +43,9 @@ pub struct Fall {
     /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
     #[serde(default)]
     pub(super) like_move: bool,
+    /// Nobody read the board when a piece left, or came to lie: it may have been another hand.
+    #[serde(default)]
+    pub unheard: bool,
     /// A piece was still read on its square after the press: the opponent's hand may have taken it.
     #[serde(default)]
     pub left_late: bool,
@@ -98,6 +101,7 @@ impl Fall {
             knocked: false,
             like_reply: false,
             like_move: false,
+            unheard: false,
             left_late: false,
             two_hands: false,
             returned: false,

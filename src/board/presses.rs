@@ -54,8 +54,8 @@ impl Line {
         later
     }
 
-    /// True where the press at `now` was for the last half-move, and its piece has been read on another square since it left
-    /// the one where this line has it.
+    /// True where the press at `now` was for the last half-move, and its piece left the square where this line has it and has been
+    /// read on another one since.
     pub(super) fn is_pressed_elsewhere(&self, now: Millis, sensed: &Sensed) -> bool {
         let last = self.plies.last().filter(|last| last.pressed == Some(now));
         let Some((_, to)) = last.and_then(|last| last.kind.from_to()) else {
@@ -65,7 +65,8 @@ impl Line {
             return false;
         };
         let is_there = |s: Square| sensed.at(s) == code && sensed.since(s) >= left;
-        sensed.at(to).is_empty() && self.differing.into_iter().any(is_there)
+        let was_here = sensed.at(to).is_empty() && sensed.before(to) == code;
+        was_here && self.differing.into_iter().any(is_there)
     }
 
     /// The press at `now` was for half-move `i`.

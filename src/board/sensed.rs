@@ -20,6 +20,9 @@ const UNTOLD_MS: u64 = 500;
 /// afterwards. Another program may ask the board again for as long (`dgt/line/others.rs`).
 const LOST_MS: u64 = 60_000;
 
+/// A hand at one half-move may have done all that changed while nobody read the board for so long.
+const SHORT_MS: u64 = 3000;
+
 /// Squares that changed within this time are found without looking at all squares.
 const RECENT_MS: u64 = 10_000;
 
@@ -55,6 +58,8 @@ pub struct Sensed {
     slack: u64,
     /// The bounds of the last two lumps of messages, the latest first.
     lumps: [(Millis, Millis); 2],
+    /// The squares that changed while nobody read the board, and since when and until when that was.
+    unheard: (Bitboard, Millis, Millis),
 }
 
 impl Default for Sensed {
@@ -77,6 +82,7 @@ impl Default for Sensed {
             recent: Bitboard::FULL,
             slack: 0,
             lumps: Default::default(),
+            unheard: (Bitboard::EMPTY, Millis(0), Millis(0)),
         }
     }
 }
@@ -292,6 +298,25 @@ impl Sensed {
         (!self.by_dump.contains(square)).then(|| self.since(square))
     }
 
+    /// A dump at `until` told that `squares` changed, and nobody had read the board since `since`.
+    pub fn was_unheard(&mut self, squares: Bitboard, since: Millis, until: Millis) {
+        self.unheard = (squares, since, until);
+    }
+
+    /// A time between `from` and `until` at which `square` came to show what it shows, or may have: then as late as possible. None
+    /// if it was another one, or if nobody read the board for so long that anything may have happened.
+    #[must_use]
+    pub fn may_be_seen_at(&self, square: Square, from: Millis, until: Millis) -> Option<Millis> {
+        let (squares, since, told) = self.unheard;
+        let is_unheard = squares.contains(square) && self.since(square) == told;
+        if !is_unheard || !self.by_dump.contains(square) {
+            return self.seen_at(square).filter(|at| (from..=until).contains(at));
+        }
+        let at = told.min(until);
+        let is_short = told.since(since) <= SHORT_MS;
+        (is_short && at > since && at >= from).then_some(at)
+    }
+
     /// When `code` left `square`, whatever has been read there since. None if a dump told the last change.
     #[must_use]
     pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
@@ -374,6 +399,32 @@ mod tests {
             sensed.set(Millis(*at), *square, *code);
         }
         sensed.lifted_since(Millis(100))
+    }
+
+    /// Nobody read the board from 1 s to 2 s, and a dump told then that the queen of d1 was gone.
+    #[test]
+    fn what_nobody_saw_may_have_happened_while_nobody_looked() {
+        let mut sensed = Sensed::default();
+        sensed.set(Millis(1), Square::D1, WHITE_QUEEN);
+        let mut placement = sensed.placement().clone();
+        placement.set(Square::D1, Code::EMPTY);
+        let gone = sensed.replace(Millis(2000), &placement);
+        sensed.was_unheard(gone, Millis(1000), Millis(2000));
+        let seen =
+            |sensed: &Sensed, from, until| sensed.may_be_seen_at(Square::D1, Millis(from), Millis(until));
+        assert_eq!(seen(&sensed, 500, 1500), Some(Millis(1500)));
+        assert_eq!(seen(&sensed, 500, 3000), Some(Millis(2000)));
+        assert_eq!(seen(&sensed, 500, 900), None, "it still stood there");
+        assert_eq!(seen(&sensed, 2100, 3000), None, "it was gone");
+        // It comes back, and another dump tells that it is gone again: no gap was there.
+        sensed.set(Millis(2500), Square::D1, WHITE_QUEEN);
+        sensed.replace(Millis(2800), &placement);
+        assert_eq!(seen(&sensed, 500, 1500), None);
+        // Nobody read the board for long.
+        sensed.set(Millis(2900), Square::D1, WHITE_QUEEN);
+        sensed.replace(Millis(9000), &placement);
+        sensed.was_unheard(gone, Millis(8000) - SHORT_MS, Millis(9000));
+        assert_eq!(seen(&sensed, 3000, 9500), None);
     }
 
     #[test]

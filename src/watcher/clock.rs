@@ -221,11 +221,11 @@ impl Clock {
         })
     }
 
-    /// Goes on after a gap before which the clock showed this.
-    pub(super) fn go_on(&mut self, shown: Option<LastShown>) {
+    /// Goes on after a gap that began at `now`, before which the clock showed this.
+    pub(super) fn go_on(&mut self, shown: Option<LastShown>, now: Millis) {
         self.shown = shown;
         self.gains = shown.map_or([0; 2], |shown| shown.gains_s.map(|gain| u64::from(gain) * 1000));
-        self.started_at = shown.map_or(self.started_at, |shown| shown.started_at);
+        self.started_at = shown.map_or(self.started_at, |shown| shown.started_at.min(now));
     }
 
     /// When it was heard last, before a gap, by the wall clock.

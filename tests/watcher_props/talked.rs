@@ -4,6 +4,7 @@
 use dgt2mqtt::{
     capture::{Capture, replay::settings_of},
     event::{Body, Event, notice},
+    laws::IrregularityKind,
     sim::{
         board::SimulatedIdentity,
         player::PlayedBoard,
@@ -15,8 +16,8 @@ use fastrand::Rng;
 
 use crate::{
     late::is_full,
-    play::recorded,
-    said::{accused_besides, said},
+    play::{Fixture, recorded},
+    said::{Said, accused_besides, said},
     strikes::{OFFENCES, Strikes, are_said, led_in, without_other_trouble},
 };
 
@@ -27,14 +28,24 @@ const AWAY: u64 = 600;
 
 /// What comes of a capture where the daemon is killed so.
 fn killed(capture: &Capture, kills: Strikes) -> Vec<Event> {
+    struck(capture, kills, true)
+}
+
+/// What comes of a capture where the daemon is killed so, or told to end.
+fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Vec<Event> {
     let capture = led_in(capture);
     let end = capture.end();
     let settings = settings_of(&capture.header, "1");
     let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(1), WITHOUT_WAITING);
     let mut rehearsal = Rehearsal::new(player, settings).by_usb().with_journal();
-    for at in kills.times(end.0) {
+    for at in strikes.times(end.0) {
         rehearsal.run_until(Millis(at));
-        rehearsal.kill(Millis(at + kills.away));
+        let back = Millis(at + strikes.away);
+        if kills {
+            rehearsal.kill(back);
+        } else {
+            rehearsal.restart(back);
+        }
     }
     rehearsal.run_until(end + 10_000);
     rehearsal.end().events
@@ -118,14 +129,56 @@ fn what_was_said_falsely_under_kills_is_not_said() {
     }
 }
 
+/// Offences of all kinds, with kills and with ends: of what depends on a hand alone, nobody is told but what was heard of it.
+#[test]
+fn and_offences_of_all_kinds_whenever_it_is_struck() {
+    let is_of_hands = |it: &Said| {
+        matches!(
+            it.what.kind,
+            IrregularityKind::TouchMove | IrregularityKind::TwoHands
+        )
+    };
+    let mut random = Rng::with_seed(1);
+    let (mut offences, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    for fixture in without_other_trouble(if is_full() { 1 } else { 6 }, 0) {
+        let Fixture { name, capture, .. } = fixture;
+        let whole = &fixture.whole().events;
+        let told: Vec<_> = said(whole).into_iter().filter(|it| !is_of_hands(it)).collect();
+        for _ in 0..if told.is_empty() { 0 } else { 10 } {
+            let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
+            let events = struck(capture, strikes, kills);
+            let got = said(&events);
+            offences += told.len();
+            let lacking = told.iter().filter(|it| !got.iter().any(|one| one.tells_of(it)));
+            missed
+                .extend(lacking.map(|it| format!("{name}, {strikes:?}, kills {kills}: {:?}", it.what.kind)));
+            let besides = accused_besides(&events, whole, true);
+            wrong.extend(
+                besides
+                    .into_iter()
+                    .map(|it| format!("{name}, {strikes:?}, kills {kills}: {it}")),
+            );
+        }
+    }
+    println!(
+        "{} of {offences} offences of all kinds neither said nor suspected",
+        missed.len()
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(missed.len() * 100 <= offences * 10, "{}", missed.join("\n"));
+}
+
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the
-/// board was greeted; the game began in a gap, and the clock was stopped because of the offence.
+/// board was greeted; the game began in a gap, and the clock was stopped because of the offence; a clock
+/// that ran on was taken for one that was started after the offence; the mover's pieces stood elsewhere when the board was read.
 #[test]
 fn what_was_missed_after_one_kill_is_said() {
     for (name, first, away) in [
         ("illegal-own-piece", 1960, 700),
         ("press-without-move", 3440, 250),
         ("illegal-castling", 3470, 414),
+        ("moved-out-of-turn", 4500, 300),
+        ("pieces-displaced", 4600, 300),
     ] {
         let fixture = recorded(name);
         let every = u64::MAX;

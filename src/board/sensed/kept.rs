@@ -35,7 +35,13 @@ pub struct KeptSensed {
     dead: Bitboard,
     #[serde(with = "bits")]
     ever_read: Bitboard,
+    #[serde(default)]
+    unheard: KeptUnheard,
 }
+
+/// The squares that changed while nobody read the board, and since when and until when that was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct KeptUnheard(#[serde(with = "bits")] Bitboard, Millis, Millis);
 
 impl Sensed {
     /// These readings as a snapshot keeps them.
@@ -60,6 +66,7 @@ impl Sensed {
             felt: self.felt,
             dead: self.dead,
             ever_read: self.ever_read,
+            unheard: KeptUnheard(self.unheard.0, self.unheard.1, self.unheard.2),
         }
     }
 }
@@ -86,6 +93,7 @@ impl KeptSensed {
             felt: self.felt,
             dead: self.dead,
             ever_read: self.ever_read,
+            unheard: (self.unheard.0, self.unheard.1, self.unheard.2),
             ..Sensed::default()
         };
         for (KeptSquare(square), readings) in &self.earlier {

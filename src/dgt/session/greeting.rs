@@ -47,6 +47,8 @@ impl Session {
     }
 
     pub(super) fn greet_again(&mut self, now: Millis, tries: u32, heard: bool) {
+        // A board that told its position in haste and does not answer may have lost its power since.
+        self.silent |= self.haste == Haste::Answered && !heard;
         if tries < GREETING_TRIES {
             self.greet(now, None, tries);
             if let Phase::Greeting { heard: anything, .. } = &mut self.phase {

@@ -45,7 +45,7 @@ impl Core {
         };
         let still = now.since(self.sensed.last_change());
         // What is known from before a gap is of no use before the board was read again.
-        if self.raw.is_none() || self.gap {
+        if self.raw.is_none() || self.gap.is_some() {
             return;
         }
         let stands_since = setup.stands_since(&self.sensed, now);

@@ -81,8 +81,8 @@ pub(super) struct Core {
     before_greeting: bool,
     pub(super) identity: Identity,
     pub(super) hardware: Hardware,
-    /// Half-moves may be missing before the next dump.
-    pub(super) gap: bool,
+    /// Since when nobody reads the board: half-moves may be missing before the next dump.
+    pub(super) gap: Option<Millis>,
     /// Squares changed in a gap, as the board told before its dump.
     pub(super) gap_changed: bool,
     pub(super) look_again: Option<Millis>,
@@ -134,7 +134,7 @@ impl Core {
             before_greeting: false,
             identity: Identity::default(),
             hardware: Hardware::default(),
-            gap: false,
+            gap: None,
             gap_changed: false,
             look_again: None,
             dump_wanted: false,

@@ -55,7 +55,7 @@ impl Core {
 
     /// Nobody reads the board from now on, until the next dump.
     pub(in crate::watcher) fn unheard(&mut self) {
-        self.gap = true;
+        self.gap.get_or_insert(self.now);
         self.gap_changed = false;
         self.apart = false;
         self.clock.gap();
@@ -71,13 +71,13 @@ impl Core {
     /// The squares in the board's order that the watcher knew before nobody read the board, and what the clock showed if it ran. None
     /// where somebody reads the board, or nobody ever has.
     pub(in crate::watcher) fn known_before_gap(&self) -> Option<(&Squares, Option<ClockReading>)> {
-        let squares = self.raw.as_ref().filter(|_| self.gap)?;
+        let squares = self.raw.as_ref().filter(|_| self.gap.is_some())?;
         Some((squares, self.clock.shown().and_then(LastShown::running)))
     }
 
     /// What the board tells from `now` to `until` is all that happened since nobody read it.
     pub(in crate::watcher) fn go_on(&mut self, now: Millis, until: Millis) {
-        self.gap = false;
+        self.gap = None;
         let unheard = self
             .out
             .wall_ms(&self.settings, now)
@@ -176,7 +176,7 @@ impl Core {
         identity: &Identity,
     ) {
         self.hear(now, identity, true);
-        if self.raw.is_none() || self.gap {
+        if self.raw.is_none() || self.gap.is_some() {
             self.dump(now, squares);
         } else if self.raw.replace(*squares) != Some(*squares) {
             self.scan(now, squares);
@@ -212,7 +212,10 @@ impl Core {
         if first {
             self.sensed = Sensed::settled(&placement);
         }
-        let gap = std::mem::take(&mut self.gap);
+        if let Some(since) = self.gap {
+            self.sensed.was_unheard(changed, since, now);
+        }
+        let gap = self.gap.take().is_some();
         let missed = std::mem::take(&mut self.gap_changed) || !changed.is_empty();
         if !first && !gap {
             self.sensed.expect_updates(changed);
@@ -233,7 +236,7 @@ impl Core {
 
     /// Takes in a press of which the clock tells after a gap, once the board was read, too.
     fn missed_press(&mut self, now: Millis) {
-        if self.gap {
+        if self.gap.is_some() {
             return;
         }
         if let Phase::Waiting(setup) = &mut self.phase
@@ -320,7 +323,7 @@ impl Core {
             return;
         };
         // Nor what changed since they were known: the dump shows that together with this, or that it changed back.
-        if self.gap {
+        if self.gap.is_some() {
             self.gap_changed = true;
             return;
         }

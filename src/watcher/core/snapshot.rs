@@ -273,8 +273,8 @@ impl Core {
                 self.clock.found(side);
             }
         }
-        self.clock.go_on(snapshot.shown);
         self.now = Millis(snapshot.taken_at());
+        self.clock.go_on(snapshot.shown, self.now);
         let Some(saved) = &snapshot.game else {
             // It holds only if the board lies the same way.
             let kept = snapshot.setup.as_ref();
@@ -298,7 +298,7 @@ impl Core {
             }
             game.gap = true;
             self.out.questions.extend(game.open_questions());
-            self.gap = true;
+            self.gap = Some(self.now);
         }
     }
 

@@ -245,7 +245,7 @@ impl Game {
         // Play went on after the act, or somebody stopped the clock because of it. Then the watcher reports it as a suspicion, and
         // the record goes on.
         let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());
-        // Where nothing is in doubt but what was played in a gap that something explains, at least.
+        // Where nothing is in doubt but what was played in a gap, and the watcher has not said that nothing explains it, at least.
         let faulty = self.doubt.unread || self.doubt.strayed || self.doubt.absent || self.is_board_faulty();
         let is_explained = !self.is_gap_told();
         let noticed = !faulty

@@ -33,7 +33,7 @@ impl Game {
             return;
         };
         // While a piece stands where an early reply would put it, `displaced` looks after it.
-        if fall.may_be_reply() && !fall.is_over() {
+        if fall.may_be_reply() && !fall.is_over() || self.suspected_fall == Some(fall.pressed) {
             return;
         }
         let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
@@ -67,7 +67,7 @@ impl Game {
             if is_open && !fall.is_over() {
                 return;
             }
-            let clear = !is_open && (!fall.is_over() || is_sure);
+            let clear = !is_open && !fall.unheard && (!fall.is_over() || is_sure);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }
@@ -137,9 +137,12 @@ impl Game {
         finding.squares = fall.squares();
         finding.target = Some(target);
         let id = self.accuse(ctx, finding, None);
-        if !clear {
-            // A suspicion opens no case. So the fall is forgotten, and the watcher reports it once only.
-            self.lines.forget_fall(fall);
+        if !self.open.iter().any(|open| open.id == id) {
+            // A suspicion opens no case, and the watcher reports it once only.
+            self.suspected_fall = Some(fall.pressed);
+            if fall.is_over() {
+                self.lines.forget_fall(fall);
+            }
         }
         if fall.is_over()
             && let Some(index) = self.open.iter().position(|open| open.id == id)
@@ -154,7 +157,8 @@ mod tests {
     use crate::{
         dgt::{Lever, Message, PieceCode},
         event::Certainty,
-        watcher::testing::{after_e4, certainties, clock, hear},
+        time::Millis,
+        watcher::testing::{after_e4, certainties, clock, hear, initial_pieces},
     };
 
     /// White's pawn on d2, on the wire.
@@ -206,6 +210,37 @@ mod tests {
             [Certainty::Suspected],
             "White had lifted the pawn on d2"
         );
+    }
+
+    /// Black lifts the knight of b8, and nobody reads the board for 2.5 s. The rook of h8 is missing from then on, for a while.
+    #[test]
+    fn a_piece_that_nobody_saw_leave_is_no_accusation() {
+        let mut watcher = after_e4();
+        let field = |square, piece| Message::Field {
+            square,
+            piece: PieceCode(piece),
+        };
+        hear(&mut watcher, 5500, field(1, 0));
+        watcher.handle_link_down(Millis(5600), "unplugged");
+        watcher.handle_link_up(Millis(8100), "port");
+        let mut squares = initial_pieces();
+        for (square, piece) in [(1, 0), (7, 0), (52, 0), (36, 1)] {
+            squares[square] = PieceCode(piece);
+        }
+        hear(&mut watcher, 8200, Message::Dump(&squares));
+        hear(&mut watcher, 8210, clock(Lever::RightHigh));
+        hear(&mut watcher, 8500, field(18, 9));
+        for at in (9000..10_000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::RightHigh));
+        }
+        for at in (10_800..13_000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::LeftHigh));
+        }
+        hear(&mut watcher, 13_500, field(7, 8));
+        for at in (13_800..20_000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::LeftHigh));
+        }
+        assert_eq!(certainties(&mut watcher), [Certainty::Suspected]);
     }
 
     #[test]

@@ -164,6 +164,8 @@ pub(super) struct Game {
     pub(super) read_since: Millis,
     /// When the last gap ended in which pieces moved, and the clock may have been pressed.
     pub(super) missed_until: Option<Millis>,
+    /// When a player pressed with whose hand pieces fell, as the watcher suspects and has said.
+    pub(super) suspected_fall: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
     /// The press for which the watcher last asked the board for a dump.
@@ -216,6 +218,7 @@ impl Game {
             restarts: false,
             read_since: now,
             missed_until: None,
+            suspected_fall: None,
             unbridged: None,
             asked: None,
             overruled: None,

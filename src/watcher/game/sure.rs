@@ -60,8 +60,8 @@ impl Game {
             || match finding.kind {
                 IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
-                // Somebody stopped the clock because of it, perhaps.
-                IrregularityKind::CastlingIncomplete => self.doubt.any(),
+                // Nobody would hear of it if somebody had not stopped the clock.
+                IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
                 _ => false,
             };
         if finding.reported.is_none() && unknown {
@@ -186,7 +186,7 @@ impl Game {
     fn may_have_been_replaced(&self, finding: &Finding) -> bool {
         let began = self.record.last().map_or(self.began, |made| made.at);
         let unheard = self.missed_until.is_some_and(|until| until > began);
-        finding.certainty != Certainty::Certain && unheard
+        finding.certainty != Certainty::Certain && (unheard || self.doubt.any())
     }
 
     /// True when nobody heard which flag fell first, or which half-moves were made before it.

@@ -84,7 +84,7 @@ impl SavedSetup {
         core.lumped = self.lumped;
         core.gathered_until = self.gathered_until;
         core.phase = Phase::Waiting(Box::new(setup));
-        core.gap = true;
+        core.gap = Some(core.now);
     }
 
     fn restore(&self) -> Result<(Squares, Sensed, Setup), String> {

@@ -38,6 +38,8 @@ pub(super) struct Weighed {
     read_since: Millis,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     missed_until: Option<Millis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suspected_fall: Option<Millis>,
     /// The press that is being judged, and later ones.
     press: Option<SavedPress>,
     later_presses: Vec<SavedPress>,
@@ -175,6 +177,7 @@ impl Weighed {
             began: game.began,
             read_since: game.read_since,
             missed_until: game.missed_until,
+            suspected_fall: game.suspected_fall,
             press: game.press.as_ref().map(SavedPress::of),
             later_presses: game.later_presses.iter().map(SavedPress::of).collect(),
             doubted: game.doubted,
@@ -217,6 +220,7 @@ impl Weighed {
         game.began = self.began;
         game.read_since = self.read_since;
         game.missed_until = self.missed_until;
+        game.suspected_fall = self.suspected_fall;
         game.press = self.press.as_ref().map(SavedPress::restore);
         game.later_presses = self.later_presses.iter().map(SavedPress::restore).collect();
         game.doubted = self.doubted;
