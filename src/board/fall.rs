@@ -179,7 +179,7 @@ impl Line {
             // A piece that lies where a reply of the opponent would put it is that reply, or begins it,
             // unless it came there faster than a hand.
             let displaced = |s: &Square| {
-                let came = window.changed(*s, sensed).unwrap_or(sensed.since(*s));
+                let came = window.changed(*s, sensed).unwrap_or_else(|| sensed.since(*s));
                 let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
                 let window = window.has_displaced(code, left, came);
                 sensed.at(*s) == code && window && (knocked || !self.is_reply(home, *s, code))
@@ -238,7 +238,7 @@ impl Line {
         let Some(left) = window.left(home, code, sensed) else {
             return false;
         };
-        let came = |s| window.changed(s, sensed).unwrap_or(sensed.since(s));
+        let came = |s| window.changed(s, sensed).unwrap_or_else(|| sensed.since(s));
         let mut others = (self.differing & sensed.placement().occupied()).into_iter();
         window.has_missing(left)
             || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, came(s)))
