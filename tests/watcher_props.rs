@@ -10,6 +10,8 @@ mod late;
 mod lined;
 #[path = "watcher_props/lumps.rs"]
 mod lumps;
+#[path = "help/offences.rs"]
+mod offences;
 #[path = "watcher_props/play.rs"]
 mod play;
 #[path = "watcher_props/restarts.rs"]

@@ -273,6 +273,7 @@ impl Line {
         }
         let fall = self.fallen(sensed)?;
         let mut line = self.clone();
+        // Two squares of one dump changed in no time as far as anybody knows, as in a lump.
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
             sensed.least_between(left, came) <= KNOCK_MS && !self.walks(&fall, piece, lies)

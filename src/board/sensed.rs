@@ -3,9 +3,13 @@
 mod kept;
 
 pub use kept::KeptSensed;
+use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
-use super::placement::{Code, Placement};
+use super::{
+    kept::bits,
+    placement::{Code, Placement},
+};
 use crate::time::Millis;
 
 /// A board scans its squares one after the other: of two things the later one may be read this much earlier.
@@ -58,8 +62,17 @@ pub struct Sensed {
     slack: u64,
     /// The bounds of the last two lumps of messages, the latest first.
     lumps: [(Millis, Millis); 2],
-    /// The squares that changed while nobody read the board, and since when and until when that was.
-    unheard: (Bitboard, Millis, Millis),
+    unheard: Unheard,
+}
+
+/// What changed while nobody read the board.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Unheard {
+    #[serde(with = "bits")]
+    squares: Bitboard,
+    since: Millis,
+    /// When a dump told.
+    until: Millis,
 }
 
 impl Default for Sensed {
@@ -82,7 +95,7 @@ impl Default for Sensed {
             recent: Bitboard::FULL,
             slack: 0,
             lumps: Default::default(),
-            unheard: (Bitboard::EMPTY, Millis(0), Millis(0)),
+            unheard: Unheard::default(),
         }
     }
 }
@@ -300,21 +313,25 @@ impl Sensed {
 
     /// A dump at `until` told that `squares` changed, and nobody had read the board since `since`.
     pub fn was_unheard(&mut self, squares: Bitboard, since: Millis, until: Millis) {
-        self.unheard = (squares, since, until);
+        self.unheard = Unheard {
+            squares,
+            since,
+            until,
+        };
     }
 
     /// A time between `from` and `until` at which `square` came to show what it shows, or may have: then as late as possible. None
     /// if it was another one, or if nobody read the board for so long that anything may have happened.
     #[must_use]
     pub fn may_be_seen_at(&self, square: Square, from: Millis, until: Millis) -> Option<Millis> {
-        let (squares, since, told) = self.unheard;
-        let is_unheard = squares.contains(square) && self.since(square) == told;
+        let gap = self.unheard;
+        let is_unheard = gap.squares.contains(square) && self.since(square) == gap.until;
         if !is_unheard || !self.by_dump.contains(square) {
             return self.seen_at(square).filter(|at| (from..=until).contains(at));
         }
-        let at = told.min(until);
-        let is_short = told.since(since) <= SHORT_MS;
-        (is_short && at > since && at >= from).then_some(at)
+        let at = gap.until.min(until);
+        let is_short = gap.until.since(gap.since) <= SHORT_MS;
+        (is_short && at > gap.since && at >= from).then_some(at)
     }
 
     /// When `code` left `square`, whatever has been read there since. None if a dump told the last change.

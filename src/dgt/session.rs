@@ -252,6 +252,8 @@ impl Session {
                 }
                 if self.haste == Haste::Asked {
                     self.haste = Haste::Answered;
+                    // It answers too late: it was told to be quiet after it had been asked.
+                    self.hushed |= matches!(self.phase, Phase::Greeting { .. }) && !self.is_on_shared_line();
                 }
                 self.dumped(now, squares);
             }

@@ -19,6 +19,7 @@ mod cli_schema;
 mod config_file;
 mod corpus;
 mod fuzz_corpora;
+mod games_once_wrong;
 mod laws_document;
 mod laws_rule_command;
 mod laws_rulings;

@@ -28,17 +28,9 @@ use tokio::task::JoinSet;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, configure, journal, moves, replay, save},
+    offences::OFFENCES,
 };
 
-/// Offences after which nobody touches the board for three seconds.
-const OFFENCES: [&str; 6] = [
-    "illegal-piece-cannot-move-so",
-    "illegal-own-piece",
-    "illegal-king-left-in-check",
-    "illegal-castling",
-    "illegal-opponents-piece",
-    "illegal-capture",
-];
 /// The daemon listens when the game begins.
 const LEAD: u64 = 5000;
 /// How long a killed daemon is away: a unit that is restarted at once.

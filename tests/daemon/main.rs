@@ -18,6 +18,8 @@ mod faketime;
 mod hall;
 #[path = "../help/lichess.rs"]
 mod lichess;
+#[path = "../help/offences.rs"]
+mod offences;
 #[path = "../help/page.rs"]
 mod page;
 #[path = "../help/proxy.rs"]

@@ -5,22 +5,13 @@ use fastrand::Rng;
 
 use crate::{
     late::is_full,
+    offences::OFFENCES,
     play::{Fixture, fixtures, recorded},
     said::said,
 };
 
 /// The daemon listens when the game begins.
 pub(crate) const LEAD: u64 = 5000;
-/// Offences after which nobody touches the board for three seconds.
-pub(crate) const OFFENCES: [&str; 6] = [
-    "illegal-piece-cannot-move-so",
-    "illegal-own-piece",
-    "illegal-king-left-in-check",
-    "illegal-castling",
-    "illegal-opponents-piece",
-    "illegal-capture",
-];
-
 /// When the daemon is struck, in milliseconds: first so long after the game begins, and every so often from there. It is away for a
 /// while each time.
 #[derive(Clone, Copy, Debug)]

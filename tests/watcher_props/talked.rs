@@ -16,9 +16,10 @@ use fastrand::Rng;
 
 use crate::{
     late::is_full,
+    offences::OFFENCES,
     play::{Fixture, recorded},
     said::{Said, accused_besides, said},
-    strikes::{OFFENCES, Strikes, are_said, led_in, without_other_trouble},
+    strikes::{Strikes, are_said, led_in, without_other_trouble},
 };
 
 /// Between two kills: hardly more than a greeting takes.
@@ -170,7 +171,8 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the
 /// board was greeted; the game began in a gap, and the clock was stopped because of the offence; a clock
-/// that ran on was taken for one that was started after the offence; the mover's pieces stood elsewhere when the board was read.
+/// that ran on was taken for one that was started after the offence; the mover's pieces stood elsewhere when the board was read; a
+/// press came before the greeting was over.
 #[test]
 fn what_was_missed_after_one_kill_is_said() {
     for (name, first, away) in [
@@ -179,6 +181,7 @@ fn what_was_missed_after_one_kill_is_said() {
         ("illegal-castling", 3470, 414),
         ("moved-out-of-turn", 4500, 300),
         ("pieces-displaced", 4600, 300),
+        ("promotion-wrong-colour", 5786, 211),
     ] {
         let fixture = recorded(name);
         let every = u64::MAX;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
-use super::{EARLIER, Sensed};
+use super::{EARLIER, Sensed, Unheard};
 use crate::{
     board::{
         kept::{KeptSquare, bits},
@@ -36,12 +36,8 @@ pub struct KeptSensed {
     #[serde(with = "bits")]
     ever_read: Bitboard,
     #[serde(default)]
-    unheard: KeptUnheard,
+    unheard: Unheard,
 }
-
-/// The squares that changed while nobody read the board, and since when and until when that was.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct KeptUnheard(#[serde(with = "bits")] Bitboard, Millis, Millis);
 
 impl Sensed {
     /// These readings as a snapshot keeps them.
@@ -66,7 +62,7 @@ impl Sensed {
             felt: self.felt,
             dead: self.dead,
             ever_read: self.ever_read,
-            unheard: KeptUnheard(self.unheard.0, self.unheard.1, self.unheard.2),
+            unheard: self.unheard,
         }
     }
 }
@@ -93,7 +89,7 @@ impl KeptSensed {
             felt: self.felt,
             dead: self.dead,
             ever_read: self.ever_read,
-            unheard: (self.unheard.0, self.unheard.1, self.unheard.2),
+            unheard: self.unheard,
             ..Sensed::default()
         };
         for (KeptSquare(square), readings) in &self.earlier {

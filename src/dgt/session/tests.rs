@@ -7,6 +7,7 @@ use crate::dgt::{
     clock::{ClockReading, Lever},
 };
 
+mod haste;
 mod log;
 
 /// Whether the scripted board answers commands.
@@ -227,47 +228,6 @@ fn the_handshake_of_a_board_that_answers() {
     assert_eq!(bench.session.identity().serial(), Some("3000000001"));
     assert_eq!(bench.session.identity().firmware, Some((1, 8)));
     assert_eq!(bench.wishes, [0_u64; 0]);
-}
-
-#[test]
-fn a_board_whose_game_goes_on_reports_throughout() {
-    let mut bench = Bench::new();
-    bench.session.link_up(bench.now);
-    bench.session.make_haste(bench.now);
-    bench.run(5000);
-    let begins = [
-        (0, Command::UpdateNice),
-        (100, Command::Clock),
-        (200, Command::Dump),
-        (300, Command::Firmware),
-    ];
-    assert_eq!(bench.said[..4], begins);
-    assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
-    assert_eq!(bench.session.identity().serial(), Some("3000000001"));
-    // A board that does not answer may be in any mode.
-    bench.board.power = Power::Off;
-    bench.session.link_up(bench.now);
-    bench.session.make_haste(bench.now);
-    bench.run(5000);
-    assert_eq!(bench.times_of(Command::Reset)[..1], [5300]);
-}
-
-/// It tells with its first dump what it kept while nobody asked.
-#[test]
-fn a_board_of_a_shared_line_is_not_reset_for_haste_and_reports_before_it_is_read() {
-    let mut bench = Bench::new();
-    bench.session = Session::on_line_of(1);
-    bench.session.link_up(bench.now);
-    bench.run(5000);
-    let first = |bench: &Bench, command| bench.times_of(command).first().copied();
-    assert!(first(&bench, Command::UpdateNice) < first(&bench, Command::Dump));
-    bench.said.clear();
-    bench.board.power = Power::Off;
-    bench.session.link_up(bench.now);
-    bench.session.make_haste(bench.now);
-    bench.run(1000);
-    assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
-    assert!(first(&bench, Command::Dump).is_some());
 }
 
 #[test]

@@ -387,3 +387,20 @@ fn back_rank(rng: &mut Rng) -> [Role; 8] {
     let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
     rank.map(|role| role.or_else(|| rest.next()).unwrap_or(Role::Rook))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_game_of_chess960_begins_as_standard_chess_does() {
+        let mut rng = Rng::with_seed(1);
+        // One shuffle in 960 does.
+        let starts = (0..5000).map(|_| start(CastlingMode::Chess960, &mut rng));
+        assert!(
+            starts
+                .into_iter()
+                .all(|start| *start.board() != Setup::initial().board)
+        );
+    }
+}

@@ -6,7 +6,11 @@ use super::{Fault, FaultRates, Knowable, SimulatedGame, play};
 use crate::{
     capture::Act,
     dgt::{PieceCode, Squares},
-    sim::{hand::figure::code, shown::ShownBoard},
+    sim::{
+        hand::figure::code,
+        rehearsal::{kinds, rehearse, verdict::Judgement},
+        shown::ShownBoard,
+    },
 };
 
 const GAMES: u64 = 60;
@@ -125,4 +129,13 @@ fn a_game_with_a_long_gap_has_no_log_and_its_last_readings_are_right() {
         assert_eq!(differing(&game), [] as [usize; 0]);
     }
     assert!(unseen > 100);
+}
+
+/// A player takes back a queen that he has put down, and not one that mates: the game would be over (5.1.1).
+#[test]
+fn second_thoughts_come_before_mate() {
+    let kind = &kinds::chosen("second-thoughts").unwrap()[0];
+    let (_, game) = kind.game(6_100_035);
+    let faults = Judgement::of(&game.truth, &rehearse(&game).events).faults;
+    assert_eq!(faults, [""; 0]);
 }
