@@ -475,9 +475,15 @@ fn whole(mut rehearsal: Rehearsal, game: &SimulatedGame) -> Rehearsed {
     told
 }
 
+/// What was held back has come over the wire so long after its release.
+const ARRIVES_MS: u64 = 1000;
+
 /// True where the line holds back at `at` what the board says.
 fn is_held_back(game: &SimulatedGame, at: Millis) -> bool {
-    let before = game.cues.iter().take_while(|cue| cue.record.at <= at);
+    let before = game
+        .cues
+        .iter()
+        .take_while(|cue| cue.record.at + ARRIVES_MS <= at);
     let turns = before
         .map(|cue| cue.way)
         .filter(|way| matches!(way, Delivery::Hold | Delivery::Release));

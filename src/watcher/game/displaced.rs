@@ -136,15 +136,14 @@ impl Game {
         let since = left.max(came);
         // A piece that stood there before the player's own last press was not moved after it. A piece that
         // left right after that press was moved by the opponent: the player's hand was still at the clock.
-        let back = BACK_MS + ctx.sensed.slack();
-        let early = |pressed: Millis| left <= pressed + back || came <= pressed;
-        if self.record.last().is_some_and(|last| early(last.at)) {
+        // On a line that gathers it may have left later than it seems.
+        let (pressed, slack) = (self.record.last().map(|last| last.at), ctx.sensed.slack());
+        let early = |pressed: Millis| left + slack <= pressed + BACK_MS || came <= pressed;
+        if pressed.is_some_and(early) {
             return;
         }
         // What happened while the clock stood, or as it started, happened under an arbiter's eyes.
-        if ctx.sensed.since(to) <= ctx.clock.started_at
-            || !ctx.is_told(since, OUT_OF_TURN_MS + ctx.sensed.slack())
-        {
+        if ctx.sensed.since(to) <= ctx.clock.started_at || !ctx.is_told(since, OUT_OF_TURN_MS + slack) {
             return;
         }
         let stand = best.stand.clone();
@@ -162,19 +161,51 @@ impl Game {
         finding.target = Some(stand);
         self.accuse(ctx, finding, None);
     }
+
+    /// True when the line gathers, and the piece that moved out of turn may have left so soon after the press that the hand was
+    /// still at the clock.
+    pub(super) fn may_have_left_at_once(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let hand_is_back = |pressed: Millis| pressed + BACK_MS + ctx.sensed.slack();
+        let mut left = finding
+            .squares
+            .into_iter()
+            .filter(|s| ctx.sensed.at(*s).is_empty());
+        self.record
+            .last()
+            .is_some_and(|last| left.any(|from| ctx.sensed.since(from) <= hand_is_back(last.at)))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::{
         dgt::{ClockReading, Lever, Message, PieceCode},
-        event::Body,
+        event::{Body, Certainty},
         laws::IrregularityKind,
         watcher::{
             Settings, Watcher,
             testing::{after_e4_under, clock, hear},
         },
     };
+
+    /// Hears that `code` stands on each square at its time.
+    fn place(watcher: &mut Watcher, at_square_code: &[(u64, u8, u8)]) {
+        for &(at, square, code) in at_square_code {
+            let piece = PieceCode(code);
+            hear(watcher, at, Message::Field { square, piece });
+        }
+    }
+
+    /// What the watcher has found so far.
+    fn found(watcher: &mut Watcher) -> Vec<(IrregularityKind, Certainty)> {
+        let what = |body| match body {
+            Body::Irregularity(it) => Some((it.kind, it.certainty)),
+            _ => None,
+        };
+        std::iter::from_fn(|| watcher.poll_event())
+            .filter_map(|event| what(event.body))
+            .collect()
+    }
 
     /// Black plays 1...Nc6 and, before pressing, knocks the pawn on h2 to h3, where a reply would have put
     /// it. The line gathers, so nobody knows how fast that was. The clock is stopped or runs on.
@@ -183,14 +214,10 @@ mod tests {
             gathered_ms: 500,
             ..Settings::default()
         });
-        let square = |watcher: &mut Watcher, at, square, code| {
-            let piece = PieceCode(code);
-            hear(watcher, at, Message::Field { square, piece });
-        };
-        square(&mut watcher, 5500, 1, 0);
-        square(&mut watcher, 6000, 18, 9);
-        square(&mut watcher, 6100, 55, 0);
-        square(&mut watcher, 6600, 47, 1);
+        place(
+            &mut watcher,
+            &[(5500, 1, 0), (6000, 18, 9), (6100, 55, 0), (6600, 47, 1)],
+        );
         hear(&mut watcher, 6650, clock(Lever::LeftHigh));
         for at in (7600..20_000).step_by(1000) {
             let Message::Clock(reading) = clock(Lever::LeftHigh) else {
@@ -203,13 +230,33 @@ mod tests {
                 Message::Clock(ClockReading { running, ..reading }),
             );
         }
-        let kind = |body| match body {
-            Body::Irregularity(it) => Some(it.kind),
-            _ => None,
-        };
-        std::iter::from_fn(|| watcher.poll_event())
-            .filter_map(|event| kind(event.body))
-            .collect()
+        found(&mut watcher).into_iter().map(|(kind, _)| kind).collect()
+    }
+
+    /// Black plays 1...Nc6 and presses, and puts the pawn on d7 to d6 as well, which leaves `after` ms after the press. The line
+    /// gathers for `gathered_ms`.
+    fn moves_twice(after: u64, gathered_ms: u64) -> Vec<(IrregularityKind, Certainty)> {
+        let mut watcher = after_e4_under(Settings {
+            gathered_ms,
+            ..Settings::default()
+        });
+        place(&mut watcher, &[(5500, 1, 0), (6000, 18, 9)]);
+        hear(&mut watcher, 6500, clock(Lever::LeftHigh));
+        place(&mut watcher, &[(6500 + after, 11, 0), (6900 + after, 19, 7)]);
+        for at in (7600..20_000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::LeftHigh));
+        }
+        found(&mut watcher)
+    }
+
+    #[test]
+    fn a_move_out_of_turn_soon_after_the_press_is_suspected_where_the_line_gathers() {
+        let told = |certainty| vec![(IrregularityKind::MovedOutOfTurn, certainty)];
+        assert_eq!(moves_twice(450, 0), told(Certainty::Certain));
+        assert_eq!(moves_twice(200, 0), [], "the hand was still at the clock");
+        assert_eq!(moves_twice(450, 240), told(Certainty::Suspected));
+        assert_eq!(moves_twice(200, 240), told(Certainty::Suspected));
+        assert_eq!(moves_twice(600, 240), told(Certainty::Probable));
     }
 
     #[test]

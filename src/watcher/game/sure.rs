@@ -62,6 +62,7 @@ impl Game {
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
+                IrregularityKind::MovedOutOfTurn => self.may_have_left_at_once(ctx, finding),
                 _ => false,
             };
         if finding.reported.is_none() && unknown {
