@@ -31,6 +31,8 @@ codes! {
     FIFTY_MOVES = "fifty_moves",
     /// The board does not see what stands on a square.
     SQUARE_NOT_READ = "square_not_read",
+    /// A wrong initial position was put right on the board after the game had begun.
+    ARRAY_PUT_RIGHT = "array_put_right",
     /// The pieces were set up anew while the result of the game was still to come.
     SET_UP_WITHOUT_RESULT = "set_up_without_result",
     /// The board shows a result that contradicts the last ruling.

@@ -90,6 +90,23 @@ fn is_chess960(placement: &Placement) -> bool {
         && queens == 1
 }
 
+/// True where kings and queens of both players stand on each other's squares, and all else stands right.
+pub(super) fn has_kings_and_queens_exchanged(placement: &Placement) -> bool {
+    let exchanged = |color: Color, file| {
+        Code::from(if file == File::D {
+            color.king()
+        } else {
+            color.queen()
+        })
+    };
+    let stands = |color: Color| {
+        let rank = color.fold_wb(Rank::First, Rank::Eighth);
+        let mut files = [File::D, File::E].into_iter();
+        files.all(|file| placement.at(Square::from_coords(file, rank)) == exchanged(color, file))
+    };
+    placement.differing(&Placement::ARRAY).count() == 4 && Color::ALL.into_iter().all(stands)
+}
+
 /// The rule of castling in a game in progress at `placement`. It is that of Chess960 if kings and rooks of
 /// both players stand as in one of its arrays, and not as in a standard game: a king on the e-file with a rook in a corner more
 /// likely belongs to a standard game in which the other rooks have moved.

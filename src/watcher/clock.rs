@@ -403,6 +403,11 @@ impl Clock {
         self.white
     }
 
+    /// True where the configuration says which side is White's.
+    pub(super) fn is_configured(&self) -> bool {
+        self.fixed
+    }
+
     /// Sets White's side, unless it is configured.
     pub(super) fn found(&mut self, white: ClockSide) {
         if !self.fixed {

@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{
     board::{Lines, Orientation, Placement, Stand},
-    event::{Body, GameResult},
+    event::{Body, Certainty, GameResult},
     time::Millis,
     watcher::{
         OrientationSetting, Table,
         arrays::{
-            Array, array_named, castling_of, is_full_array, is_playable, is_proper_array, kind_of, lacks_one,
-            lacks_unplayed, stand_of,
+            Array, array_named, castling_of, has_kings_and_queens_exchanged, is_full_array, is_playable,
+            is_proper_array, kind_of, lacks_one, lacks_unplayed, stand_of,
         },
         game::Game,
         midway::Midway,
@@ -272,10 +272,16 @@ impl Core {
         } else if reversed {
             game.colours_reversed(&mut ctx);
         }
-        if let Array::Wrong(squares) = kind_of(array)
-            && !is_far_from_array(array)
-        {
-            game.array_wrong(&mut ctx, array, squares);
+        match kind_of(array) {
+            Array::Wrong(squares) if !is_far_from_array(array) => {
+                game.array_wrong(&mut ctx, array, squares, Certainty::Certain);
+            }
+            // One of the 960 arrays, and what children make of the one that they know.
+            Array::Chess960 if has_kings_and_queens_exchanged(array) => {
+                let squares = array.differing(&Placement::ARRAY);
+                game.array_wrong(&mut ctx, array, squares, Certainty::Suspected);
+            }
+            _ => {}
         }
     }
 
@@ -412,13 +418,19 @@ impl Core {
         let Phase::Game(game) = &self.phase else {
             return;
         };
-        if game.parked || !self.array_stands(now) {
+        if game.parked || !self.array_stands(now) && !self.turned_array_stands(now) {
             return;
         }
         let Phase::Game(game) = &self.phase else {
             return;
         };
         let over = game.result.is_some();
+        if !over && let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.retract_set_up(&mut ctx);
+        }
+        let Phase::Game(game) = &self.phase else {
+            return;
+        };
         // If the next round is paired already, the players set up its game and do not analyse the last one.
         let is_of_the_round = game.table.round == self.settings.round;
         if !over && is_of_the_round && self.settings.players.iter().any(Option::is_some) {
@@ -428,7 +440,30 @@ impl Core {
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
         }
         self.phase = Phase::Waiting(Box::default());
+        self.orient();
         self.look_for_start(now);
+    }
+
+    /// True where the pieces are set up anew the other way round, because the players have changed colours and not their seats.
+    fn turned_array_stands(&mut self, now: Millis) -> bool {
+        let (Phase::Game(game), Some(raw)) = (&self.phase, &self.raw) else {
+            return false;
+        };
+        if !game.is_watched() || game.plies() == 0 || self.sensed.placement().occupied().count() != 32 {
+            return false;
+        }
+        let is_other = |found: &Orientation| *found != self.orientation;
+        let found = Orientation::of_start(raw).filter(is_other);
+        found.is_some_and(|found| is_proper_array(&found.placement(raw))) && self.has_stood(now, RESET_MS)
+    }
+
+    /// True where nothing has changed on the board for `ms`. If not, looks again then.
+    fn has_stood(&mut self, now: Millis, ms: u64) -> bool {
+        let due = self.sensed.last_change() + ms;
+        if now < due {
+            self.look_at(due);
+        }
+        now >= due
     }
 
     /// True where the pieces are set up anew, and have stood so for long enough to mean a new game.
@@ -455,11 +490,7 @@ impl Core {
         {
             return false;
         }
-        let due = self.sensed.last_change() + if over { NEW_ARRAY_MS } else { RESET_MS };
-        if now < due {
-            self.look_at(due);
-        }
-        now >= due
+        self.has_stood(now, if over { NEW_ARRAY_MS } else { RESET_MS })
     }
 }
 

@@ -2,6 +2,7 @@
 //! decided. Readings come in by `reading`, events go out by the outbox. The core knows no bytes.
 
 mod arbiter;
+mod first_side;
 mod glimpse;
 mod hardware;
 mod in_step;
@@ -257,23 +258,6 @@ impl Core {
         }
     }
 
-    /// Somebody had started the wrong side first, stopped the clock, and has started the other one before anything was played: that
-    /// side is rather White's. A press has to bear it out.
-    fn started_otherwise(&mut self) {
-        let (Phase::Game(game), Some(counting)) = (&self.phase, self.clock.counting()) else {
-            return;
-        };
-        let white = match game.start.turn() {
-            Color::White => counting,
-            Color::Black => counting.other(),
-        };
-        // After a gap the lever may have gone over by a press that nobody heard.
-        let is_heard = !self.clock.was_found_running();
-        if is_heard && game.is_untouched() && self.clock.white_side().is_some_and(|side| side != white) {
-            self.clock.guess(white);
-        }
-    }
-
     /// Notes what was heard, if it belongs to a game that goes on or may begin.
     pub(super) fn heard(&mut self, heard: Heard) {
         let belongs = match &self.phase {
@@ -369,6 +353,7 @@ impl Core {
     }
 
     pub(super) fn review_game(&mut self, now: Millis) {
+        self.lever_turned(now);
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -404,6 +389,7 @@ impl Core {
         game.look_for_log(&mut ctx);
         game.look_for_round_trip(&ctx);
         game.try_gap_again(&mut ctx);
+        game.look_for_array_put_right(&mut ctx);
         game.take_up_what_stands(&mut ctx);
         game.judge(&mut ctx);
         game.look_for_falls(&mut ctx);

@@ -361,7 +361,7 @@ impl Core {
 
     /// Finds out which way round the board lies while no game goes on. Returns true when the board was read
     /// anew for that.
-    fn orient(&mut self) -> bool {
+    pub(super) fn orient(&mut self) -> bool {
         let idle = match &self.phase {
             Phase::Waiting(_) => true,
             Phase::Game(game) => !game.is_watched(),

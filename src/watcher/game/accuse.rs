@@ -201,9 +201,9 @@ impl Game {
         ctx: &mut Ctx<'_>,
         array: &Placement,
         squares: Bitboard,
+        certainty: Certainty,
     ) {
-        let mut finding =
-            self.found_at_start(ctx, IrregularityKind::InitialPositionWrong, Certainty::Certain);
+        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong, certainty);
         finding.seen = array.clone();
         finding.squares = squares;
         self.accuse(ctx, finding, None);

@@ -145,6 +145,12 @@ impl Game {
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
         let seen = ctx.sensed.placement();
+        if let Some(many) = self.put_up_again(seen) {
+            if ctx.still_for(wait) {
+                self.reinstate(ctx, many);
+            }
+            return;
+        }
         if self.explains(seen) {
             return;
         }
@@ -159,7 +165,7 @@ impl Game {
             if ctx.clock.runs() {
                 self.pardon(ctx, ply);
             }
-            self.go_back(ctx, ply, "position_put_up_again");
+            self.take_back(ctx, ply);
         }
     }
 
@@ -271,13 +277,15 @@ impl Game {
 
     /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
     pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
-        if self.explains(ctx.sensed.placement()) {
-            return;
-        }
-        let back = self.earlier(ctx.sensed.placement());
-        if let Some(ply) = back {
+        let seen = ctx.sensed.placement();
+        if let Some(many) = self.put_up_again(seen) {
+            self.reinstate(ctx, many);
+        } else if !self.explains(seen)
+            && let Some(ply) = self.earlier(seen)
+        {
             self.go_back(ctx, ply, "position_put_up_again");
         }
+        self.withdrawn.clear();
     }
 
     /// Whose move it is.

@@ -6,6 +6,7 @@ use shakmaty::{Bitboard, Color, Move};
 use super::{
     Game, Press,
     advice::{Finding, Scene},
+    finish::is_sign_of_result,
     judge::GIVE_UP_MS,
     waits::REST_MS,
 };
@@ -134,6 +135,10 @@ impl Game {
         }
         let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
         let since = left.max(came);
+        // A king that goes further than a king goes, to the middle, shows a result: the other one follows.
+        if is_sign_of_result(best.stand.placement().at(from), from, to) {
+            return;
+        }
         // A piece that stood there before the player's own last press was not moved after it. A piece that
         // left right after that press was moved by the opponent: the player's hand was still at the clock.
         // On a line that gathers it may have left later than it seems.

@@ -4,8 +4,9 @@ use shakmaty::{Bitboard, Color, Position, Role, Square};
 
 use super::{Game, Open};
 use crate::{
-    board::{Code, PlyKind, Sensed, Stand},
+    board::{Code, Placement, PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult, Resolution, notice},
+    laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -62,6 +63,14 @@ fn felt_kings(stand: &Stand, sensed: &Sensed) -> Option<[Square; 2]> {
 
 /// The four squares in the middle.
 const CENTRE: Bitboard = Bitboard(0x0000_0018_1800_0000);
+
+/// True where a king leaves for the middle by more than one step, as players put it there to show a result.
+pub(super) fn is_sign_of_result(piece: Code, from: Square, to: Square) -> bool {
+    let is_king = Color::ALL
+        .into_iter()
+        .any(|color| piece == Code::from(color.king()));
+    is_king && CENTRE.contains(to) && from.distance(to) > 1
+}
 
 /// The result that both kings show on centre squares (protocol section 7), if they stand there. Any two
 /// centre squares touch, so no legal position looks like it.
@@ -202,7 +211,45 @@ impl Game {
         }
         self.retract(ctx, keep, "kings_to_the_centre");
         self.settle_before_kings(ctx);
+        self.supersede_moves_to_centre(ctx);
         self.end_as_shown(ctx, result, KINGS);
+    }
+
+    /// The pieces stand in the initial position again. Whatever moved while hands swept the board, after the last press, was no
+    /// half-move.
+    pub(in crate::watcher) fn retract_set_up(&mut self, ctx: &mut Ctx<'_>) {
+        let by_clock = |made: &super::Made| made.completed_by == CompletedBy::Clock;
+        let Some(last) = self.record.iter().rposition(by_clock) else {
+            return;
+        };
+        let Some(next) = self.record.get(last + 1) else {
+            return;
+        };
+        let pressed = &self.record[last];
+        let own = next.kind.from_to().map(|(from, _)| from);
+        let stood = pressed.stand.placement().occupied() & !Placement::ARRAY.occupied();
+        let came = Placement::ARRAY.occupied();
+        let times = (stood | came).into_iter().filter(|s| Some(*s) != own);
+        let began = times
+            .map(|s| ctx.sensed.since(s))
+            .filter(|at| *at > pressed.at)
+            .min();
+        let mut after = self.record.iter().skip(last + 1);
+        if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
+            self.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
+        }
+    }
+
+    /// A king that seemed to move out of turn, and stands in the middle with the other one, was put there to show the result.
+    fn supersede_moves_to_centre(&mut self, ctx: &mut Ctx<'_>) {
+        let shown = |open: &Open| {
+            let king = open.offender.and_then(|color| king(ctx.sensed, color));
+            let stands = |square: &String| king.is_some_and(|king| king.to_string() == *square);
+            open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
+        };
+        while let Some(index) = self.open.iter().position(shown) {
+            self.resolve(ctx, index, Resolution::Superseded);
+        }
     }
 
     /// True if half-move `index` of the record was a step of a king to the centre: nobody pressed for it, and
@@ -232,7 +279,7 @@ impl Game {
     fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best().clone();
         let from = self.announced();
-        if !self.on_record() {
+        if !self.on_record() || !self.withdrawn.is_empty() {
             return;
         }
         let last_pressed = best.plies.rposition(|p| p.pressed.is_some());

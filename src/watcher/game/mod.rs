@@ -4,6 +4,7 @@ mod account;
 pub(in crate::watcher) mod accuse;
 pub(in crate::watcher) mod advice;
 mod after;
+mod array;
 pub(in crate::watcher) mod case_file;
 mod cases;
 pub(in crate::watcher) mod correct;
@@ -27,6 +28,7 @@ pub(in crate::watcher) mod touch;
 mod turned;
 mod unread;
 mod waits;
+mod withdrawn;
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -114,6 +116,8 @@ pub(super) struct Game {
     /// When the game began, or the daemon took it up.
     pub(super) began: Millis,
     pub(super) record: Vec<Made>,
+    /// Half-moves that were taken back while the clock stood, the oldest first.
+    pub(super) withdrawn: Vec<Made>,
     pub(super) lines: Lines,
     /// Number of half-moves of the record before the position where the hypotheses start.
     pub(super) base: usize,
@@ -192,6 +196,7 @@ impl Game {
             start,
             began: now,
             record: Vec::new(),
+            withdrawn: Vec::new(),
             lines,
             base: 0,
             open: Vec::new(),
@@ -305,13 +310,19 @@ impl Game {
             accepted: false,
             landed: ply.landed,
         };
+        self.withdrawn.clear();
+        self.enter(ctx, made);
+    }
+
+    /// Enters `made` into the record.
+    fn enter(&mut self, ctx: &mut Ctx<'_>, made: Made) {
         let body = Body::Move(MoveMade {
             ply: self.plies() as u32 + 1,
             uci: made.uci.to_string(),
             san: made.san_text(),
             fen: made.stand.fen(),
-            completed_by,
-            clock,
+            completed_by: made.completed_by,
+            clock: made.clock,
             illegal: made.san.is_none(),
         });
         let at = made.at;
@@ -332,6 +343,7 @@ impl Game {
             self.doubt.shaken = true;
             self.doubt.corrected = Some(self.plies());
         }
+        self.withdrawn.clear();
         self.record.truncate(to);
         self.base = self.base.min(to);
         self.emit(
@@ -382,12 +394,25 @@ impl Game {
         }
     }
 
-    /// True while nobody has touched a piece or pressed, and nothing was reported.
-    pub(super) fn is_untouched(&self) -> bool {
+    /// True while nobody has touched a piece, and nothing was reported.
+    fn is_unplayed(&self) -> bool {
         let best = self.lines.best();
         let is_silent = self.record.is_empty() && self.open.is_empty() && self.closed.is_empty();
-        let is_unpressed = self.press.is_none() && self.later_presses.is_empty();
-        is_silent && is_unpressed && best.plies.is_empty() && best.differing().is_empty()
+        is_silent && best.plies.is_empty() && best.differing().is_empty()
+    }
+
+    /// The same while nobody has pressed either.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.is_unplayed() && self.press.is_none() && self.later_presses.is_empty()
+    }
+
+    /// True when the first that anybody did was to press, and no half-move came with it.
+    pub(super) fn was_pressed_first_of_all(&self, ctx: &mut Ctx<'_>) -> bool {
+        let Some(press) = self.press.as_ref().filter(|_| self.later_presses.is_empty()) else {
+            return false;
+        };
+        let waits = waits::JUDGE_MS + ctx.sensed.slack();
+        self.is_unplayed() && press.side == self.stand().turn() && ctx.is_told(press.at, waits)
     }
 
     /// True while the game has no result and is not parked.
@@ -427,6 +452,9 @@ impl Game {
         reason: &str,
         note: Option<String>,
     ) {
+        if self.result.is_none() && !self.withdrawn.is_empty() {
+            self.reinstate(ctx, self.withdrawn.len());
+        }
         self.result = Some(result);
         self.parked = false;
         self.confirmed = reason == "arbiter";

@@ -386,7 +386,7 @@ impl Game {
         } else {
             self.is_overruled(ctx)
         };
-        if stands {
+        if stands || !self.withdrawn.is_empty() {
             return;
         }
         self.correct(ctx, true);

@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, CastlingMode, Square, uci::UciMove};
 
 use super::{Game, advice::Finding, glimpse::TICKS};
 use crate::{
-    board::{Code, Stand, act::Reason},
+    board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
     time::Millis,
@@ -103,7 +103,8 @@ impl Game {
             return true;
         }
         let may_be_legal = self.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding);
-        if self.is_unheard(finding) || may_be_legal || self.may_be_chess960(finding) {
+        let is_misnamed = self.may_be_chess960(finding) || self.may_have_wrong_chip(finding);
+        if self.is_unheard(finding) || may_be_legal || is_misnamed {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -160,6 +161,20 @@ impl Game {
             .placement()
             .squares_of(Code::from(finding.before.turn().king()));
         guessed && finding.kind == IrregularityKind::IllegalMove && (finding.squares & king).any()
+    }
+
+    /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
+    /// piece looks so, and what moved may have been another piece.
+    fn may_have_wrong_chip(&self, finding: &Finding) -> bool {
+        let start = self.start.placement();
+        let is_surplus = |square: Square| {
+            let code = finding.before.placement().at(square);
+            let number = |of: &Placement| of.squares_of(code).count();
+            !code.is_empty() && number(start) > number(&Placement::ARRAY)
+        };
+        finding.kind == IrregularityKind::IllegalMove
+            && start.occupied() == Placement::ARRAY.occupied()
+            && finding.squares.into_iter().any(is_surplus)
     }
 
     /// True when nobody heard the press in question, the half-move that it belongs to, or a later one, because nobody read the
@@ -251,5 +266,46 @@ impl Game {
             _ => finding.squares,
         };
         unread.any() || (best.differing() & !own).any()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{Lever, Message, PieceCode},
+        event::Certainty,
+        time::Millis,
+        watcher::{
+            Settings, Watcher,
+            testing::{certainties, clock, hear, initial_pieces},
+        },
+    };
+
+    /// White plays the knight on g1, whose chip says `code`, to f3, and presses.
+    fn knight_that_says(code: u8) -> Vec<Certainty> {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        let mut squares = initial_pieces();
+        squares[62] = PieceCode(code);
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+        for (at, square, code) in [(4000, 62, 0), (4300, 45, code)] {
+            let piece = PieceCode(code);
+            hear(&mut watcher, at, Message::Field { square, piece });
+        }
+        for at in (4600..9000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::RightHigh));
+        }
+        certainties(&mut watcher)
+    }
+
+    #[test]
+    fn a_piece_with_the_chip_of_another_is_only_suspected() {
+        assert_eq!(knight_that_says(3), [], "a knight");
+        assert_eq!(
+            knight_that_says(4),
+            [Certainty::Certain, Certainty::Suspected],
+            "the wrong array, and a bishop of which a set has two"
+        );
     }
 }

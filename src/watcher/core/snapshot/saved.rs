@@ -44,6 +44,9 @@ pub(super) struct SavedGame {
     start: String,
     chess960: bool,
     plies: Vec<SavedPly>,
+    /// Half-moves that were taken back while the clock stood.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    withdrawn: Vec<SavedPly>,
     open: Vec<SavedOpen>,
     #[serde(default)]
     closed: Vec<SavedOpen>,
@@ -203,6 +206,7 @@ impl SavedGame {
             start: game.start.fen(),
             chess960: game.mode == CastlingMode::Chess960,
             plies: game.record.iter().map(SavedPly::of).collect(),
+            withdrawn: game.withdrawn.iter().map(SavedPly::of).collect(),
             open: game
                 .open
                 .iter()
@@ -253,6 +257,13 @@ impl SavedGame {
             let made = saved.restore(game.stand(), mode);
             game.record
                 .push(made.map_err(|what| Wrong::at(format!("half-move {}", i + 1), what))?);
+        }
+        let mut before = game.stand().clone();
+        for saved in &self.withdrawn {
+            let made = saved.restore(&before, mode);
+            let made = made.map_err(|what| Wrong::at("a half-move that was taken back", what))?;
+            before = made.stand.clone();
+            game.withdrawn.push(made);
         }
         game.open = restored(&self.open, &game)?;
         game.closed = restored(&self.closed, &game)?;
