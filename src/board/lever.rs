@@ -169,10 +169,13 @@ impl LeverWatch {
         let (presser, opponent) = (flip.lever.pressed(), flip.lever.pressed().other());
         let seconds = |of: &ClockReading, side| of.time(side).seconds;
         let (then, shown) = (seconds(flip, opponent), seconds(reading, opponent));
-        if seconds(reading, presser) < seconds(last, presser) {
+        if shown > then + 1 {
+            // The opponent has got time for a press since.
+            Age::New
+        } else if seconds(reading, presser) < seconds(last, presser) {
             // The time of a player who has pressed does not run.
             Age::Old
-        } else if self.gained || shown < then || shown > then + 1 || now.since(*at) >= DELAYED_MS {
+        } else if self.gained || shown < then || now.since(*at) >= DELAYED_MS {
             Age::New
         } else {
             Age::Doubtful
@@ -272,6 +275,19 @@ mod tests {
             (500, frame(RightHigh, 60, 60, false)),
         ];
         assert_eq!(signals(&frames), []);
+    }
+
+    #[test]
+    fn a_lever_that_springs_back_at_once_gives_both_players_time() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (3000, frame(RightHigh, 59, 60, true)),
+            (3250, frame(LeftHigh, 59, 62, true)),
+            (3500, frame(RightHigh, 61, 61, true)),
+            (4300, frame(RightHigh, 61, 60, true)),
+        ];
+        let pressed = [RightHigh, LeftHigh, RightHigh].map(Pressed);
+        assert_eq!(signals(&frames), [&[Started(LeftHigh)], &pressed[..]].concat());
     }
 
     #[test]

@@ -135,6 +135,11 @@ impl Game {
         }
         let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
         let since = left.max(came);
+        // A player who takes the last half-move back does not move out of turn.
+        let last = self.record.last().and_then(|made| made.kind.from_to());
+        if last == Some((to, from)) {
+            return;
+        }
         // A king that goes further than a king goes, to the middle, shows a result: the other one follows.
         if is_sign_of_result(best.stand.placement().at(from), from, to) {
             return;

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     board::{Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
+    event::CompletedBy,
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -59,7 +60,14 @@ impl Game {
     pub(in crate::watcher) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
         let sprung = self.later_presses.back().or(self.press.as_ref()).cloned();
         let best = self.lines.best();
-        let pressed = best.plies.last().and_then(|ply| ply.pressed);
+        let made = self
+            .record
+            .last()
+            .filter(|made| made.completed_by == CompletedBy::Clock);
+        let pressed = match best.plies.last() {
+            Some(ply) => ply.pressed,
+            None => made.map(|made| made.at),
+        };
         let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
             return false;
         };

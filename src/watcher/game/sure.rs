@@ -25,6 +25,11 @@ const TOLD_MS: u64 = 1500;
 /// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
 const UNREAD_MS: u64 = 5000;
 
+/// A piece that stands between two squares is read on one and on the other within this time (milliseconds).
+const BETWEEN_MS: u64 = 60_000;
+/// A hand takes longer to carry a piece (milliseconds), unless it only pushes it.
+const INSTANT_MS: u64 = 50;
+
 /// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
     matches!(
@@ -47,6 +52,31 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
     )
 }
 
+/// True when a piece that seems to have left its square has been read there and beside it by turns: it stands between two squares.
+fn may_stand_between(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+    let since = ctx.now - BETWEEN_MS;
+    let hopped = |square: Square| {
+        let code = finding
+            .target
+            .as_ref()
+            .unwrap_or(&finding.before)
+            .placement()
+            .at(square);
+        ctx.sensed.has_hopped(square, code, since)
+    };
+    finding.squares.into_iter().any(hopped)
+}
+
+/// True when the piece that seems to have moved out of turn left one square and came to the next in an instant.
+fn may_have_slipped(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+    let mut squares = finding.squares.into_iter();
+    let (Some(one), Some(other)) = (squares.next(), squares.next()) else {
+        return false;
+    };
+    let (left, came) = (ctx.sensed.since(one), ctx.sensed.since(other));
+    one.distance(other) == 1 && left.since(came).max(came.since(left)) <= INSTANT_MS
+}
+
 impl Game {
     /// The certainty of `finding`, given what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
@@ -62,7 +92,12 @@ impl Game {
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
-                IrregularityKind::MovedOutOfTurn => self.may_have_left_at_once(ctx, finding),
+                IrregularityKind::MovedOutOfTurn => {
+                    self.may_have_left_at_once(ctx, finding)
+                        || may_stand_between(ctx, finding)
+                        || may_have_slipped(ctx, finding)
+                }
+                IrregularityKind::PiecesDisplaced => may_stand_between(ctx, finding),
                 _ => false,
             };
         if finding.reported.is_none() && unknown {
