@@ -27,6 +27,9 @@ const EVERY: u64 = 2000;
 /// A daemon that was killed is away for no longer.
 const AWAY: u64 = 600;
 
+/// Games in which the watcher suspects somebody for a moment, or withdraws what it said, and nobody has done anything.
+const NO_OFFENCES: [&str; 2] = ["piece-between-two-squares", "kings-drawn-by-a-step-out-of-turn"];
+
 /// What comes of a capture where the daemon is killed so.
 fn killed(capture: &Capture, kills: Strikes) -> Vec<Event> {
     struck(capture, kills, true)
@@ -144,7 +147,10 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
     for fixture in without_other_trouble(if is_full() { 1 } else { 6 }, 0) {
         let Fixture { name, capture, .. } = fixture;
         let whole = &fixture.whole().events;
-        let told: Vec<_> = said(whole).into_iter().filter(|it| !is_of_hands(it)).collect();
+        let mut told: Vec<_> = said(whole).into_iter().filter(|it| !is_of_hands(it)).collect();
+        if NO_OFFENCES.contains(&name.as_str()) {
+            told.clear();
+        }
         for _ in 0..if told.is_empty() { 0 } else { 10 } {
             let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
             let events = struck(capture, strikes, kills);

@@ -22,6 +22,9 @@ const MOST_EVENTS: usize = 400;
 /// After this many half-moves that the clock completed, the players play a game and do not analyse.
 const SURELY_A_GAME: usize = 4;
 
+/// After this many, in a game that has a result, the players may have gone on.
+const PLAYED_ON: usize = 2;
+
 /// Why there is a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
@@ -45,6 +48,8 @@ pub(in crate::watcher) struct Meanwhile {
     sign_wanted: bool,
     /// White's side of the clock in the game that ended or is parked.
     white_side: Option<ClockSide>,
+    /// An arbiter was asked whether the game goes on.
+    asked: bool,
 }
 
 impl Meanwhile {
@@ -62,6 +67,7 @@ impl Meanwhile {
             look_again: None,
             dump_wanted: false,
             sign_wanted: false,
+            asked: false,
         }
     }
 
@@ -80,12 +86,15 @@ impl Meanwhile {
         self.unsaid.extend(said);
     }
 
-    fn is_surely_a_game(&self) -> bool {
-        let Phase::Game(game) = &self.phase else {
-            return false;
-        };
+    /// How many half-moves after the first `from` the clock completed.
+    fn pressed_since(&self, from: usize) -> usize {
+        let Phase::Game(game) = &self.phase else { return 0 };
         let pressed = |made: &&crate::watcher::game::Made| made.completed_by == CompletedBy::Clock;
-        self.why == Why::SetUpAnew && game.record.iter().filter(pressed).count() >= SURELY_A_GAME
+        game.record.iter().skip(from).filter(pressed).count()
+    }
+
+    fn is_surely_a_game(&self) -> bool {
+        self.why == Why::SetUpAnew && self.pressed_since(0) >= SURELY_A_GAME
     }
 }
 
@@ -166,6 +175,7 @@ impl Core {
             self.watch_set_up();
             self.in_meanwhile(|core| core.look_for_start(now));
         }
+        self.ask_whether_it_goes_on(now);
         if self
             .meanwhile
             .as_ref()
@@ -175,6 +185,24 @@ impl Core {
                 game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
             }
             self.next_has_begun(now);
+        }
+    }
+
+    /// Gives notice, once, where a game that has a result is played on by the clock.
+    fn ask_whether_it_goes_on(&mut self, now: Millis) {
+        let Phase::Game(game) = &self.phase else { return };
+        let plies = game.plies();
+        let goes_on = |it: &&mut Box<Meanwhile>| {
+            it.why == Why::Ended && !it.asked && it.pressed_since(plies) >= PLAYED_ON
+        };
+        let Some(meanwhile) = self.meanwhile.as_mut().filter(goes_on) else {
+            return;
+        };
+        meanwhile.asked = true;
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            let message = "The game has a result, and it is played on by the clock. If it goes on, send `resume`: what was played since \
+                           is told then.";
+            game.notice(&mut ctx, notice::PLAYED_ON, message);
         }
     }
 

@@ -360,6 +360,7 @@ impl Core {
         if !game.is_watched() {
             *ctx.sign_wanted = false;
             game.look_for_contradicted_mate(&mut ctx);
+            game.look_for_corrected_kings(&mut ctx);
             return;
         }
         if let Some(stopped) = ctx.clock.stopped_at

@@ -22,6 +22,8 @@ pub(super) fn is_shown(reason: &str) -> bool {
 
 /// The kings must stand in the centre for this long to show a result.
 const KINGS_MS: u64 = 1200;
+/// The same where they show another result than before.
+const CORRECTED_MS: u64 = 3000;
 /// The same on a board that does not know its pieces.
 const FELT_KINGS_MS: u64 = 3000;
 /// A king that stood on a square for this long was moved there as a move of the game.
@@ -155,6 +157,28 @@ impl Game {
                 result.as_str(),
             );
             self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+    }
+
+    /// Gives the game another result if the kings, which ended it, were put on other squares since, and all else stands as it did.
+    pub(in crate::watcher) fn look_for_corrected_kings(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.shown || self.confirmed || ctx.sensed.is_felt() {
+            return;
+        }
+        let is_other = |shown: &Shown| Some(shown.result) != self.result;
+        let Some(shown) = self.shown_by_kings(ctx).filter(is_other) else {
+            return;
+        };
+        let (stood, stands) = (self.stand().placement(), ctx.sensed.placement());
+        let kings = Color::ALL.map(|color| Code::from(color.king()));
+        let of_kings = |s: &Square| kings.contains(&stood.at(*s)) || kings.contains(&stands.at(*s));
+        let others = stood
+            .differing(stands)
+            .into_iter()
+            .filter(|s| !of_kings(s))
+            .count();
+        if others == 0 && ctx.passed(shown.since, CORRECTED_MS) {
+            self.end_with(ctx, shown.result, KINGS, None);
         }
     }
 
