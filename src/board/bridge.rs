@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move};
+use shakmaty::{Color, Move};
 
 use super::{candidate::Candidate, placement::Placement, stand::Stand};
 
@@ -30,7 +30,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            plies: 6,
+            plies: 8,
             nodes: 60_000,
             most: 16,
         }
@@ -110,7 +110,7 @@ impl Search<'_> {
             }
             return;
         }
-        if !reachable(differing, left) {
+        if !reachable(stand.placement(), self.to, stand.turn(), left) {
             return;
         }
         for mv in stand.moves() {
@@ -128,7 +128,7 @@ impl Search<'_> {
             *self.nodes -= 1;
             let candidate = stand.candidate(mv);
             let after = candidate.after(stand.placement());
-            if !reachable(after.differing(self.to), left - 1) {
+            if !reachable(&after, self.to, !stand.turn(), left - 1) {
                 continue;
             }
             let next = Arc::new(stand.after(&candidate));
@@ -155,10 +155,30 @@ fn is_idle(path: &[(Move, Arc<Stand>)]) -> bool {
         .any(|(i, (out, _))| same_side(i).any(|(_, (back, _))| returns(out, back)))
 }
 
-/// True when `left` half-moves may put `differing` right. A half-move changes two squares, a capture en
-/// passant three and castling four; each side castles once.
-fn reachable(differing: Bitboard, left: usize) -> bool {
-    differing.count() <= 2 * left + 2 * left.min(2)
+/// True when `left` half-moves, of which `turn` makes the first, may lead from `placement` to `to`. A half-move takes one piece of
+/// its player from a square and brings it to another, castling two, and each side castles once; it takes at most one piece of the
+/// opponent's off the board.
+fn reachable(placement: &Placement, to: &Placement, turn: Color, left: usize) -> bool {
+    let (mut gone, mut come) = ([0; 2], [0; 2]);
+    for square in placement.differing(to) {
+        if let Some(color) = placement.at(square).color() {
+            gone[color as usize] += 1;
+        }
+        match to.at(square).color() {
+            Some(color) => come[color as usize] += 1,
+            None if to.at(square).is_empty() => {}
+            // The board does not tell whose piece it is.
+            None => return true,
+        }
+    }
+    Color::ALL.into_iter().all(|color| {
+        let made = |by: Color| if by == turn { left.div_ceil(2) } else { left / 2 };
+        let (own, opponents) = (made(color), made(!color));
+        let (gone, come) = (gone[color as usize], come[color as usize]);
+        // Castling puts two pieces on their squares.
+        let most = own + usize::from(own > 0);
+        come <= gone && come <= most && gone <= come + opponents
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, Color, Move};
 
 use super::{Game, recall::Need};
 use crate::{
-    board::{Bill, Item, Line, Lines, Ply, PlyKind, Stand, bridge, lines::shared},
+    board::{Bill, Item, Line, Lines, Placement, Ply, PlyKind, Sensed, Stand, bridge, lines::shared},
     event::notice,
     time::Millis,
     watcher::ctx::Ctx,
@@ -29,7 +29,9 @@ const GIVEN_UP_MS: u64 = 20_000;
 const SURELY_FOUND: usize = 2;
 
 /// More unseen half-moves than these are a tale, whatever they explain.
-const TALE: usize = 6;
+const TALE: usize = 8;
+/// The same once the watcher has said that nothing explains the gap: half-moves that were heard since follow it.
+const LATE_TALE: usize = 6;
 
 /// If more squares than these are wrong, more happened than a half-move that is under way or a piece that was
 /// knocked over.
@@ -99,6 +101,18 @@ fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line 
     }
     line.forget_presses();
     line
+}
+
+/// What stands on the board, as far as `root` tells: pieces that were not read before the gap stand where they stood, unless
+/// something else is read there.
+fn standing(root: &Line, sensed: &Sensed) -> Placement {
+    let mut placement = sensed.placement().clone();
+    for square in root.faults().hidden {
+        if placement.at(square).is_empty() {
+            placement.set(square, root.placement().at(square));
+        }
+    }
+    placement
 }
 
 /// `lines` without those whose half-moves repeat an earlier hypothesis.
@@ -215,7 +229,12 @@ impl Game {
         self.clock_used
             && self
                 .unbridged
-                .is_some_and(|gap| line.unseen_since(self.announced(), gap.since) > TALE)
+                .is_some_and(|gap| line.unseen_since(self.announced(), gap.since) > self.most_unseen())
+    }
+
+    /// The most half-moves that nobody saw and that are no tale.
+    fn most_unseen(&self) -> usize {
+        if self.is_gap_told() { LATE_TALE } else { TALE }
     }
 
     /// Searches from the best hypotheses, by legal half-moves, to the position on the board. Returns the
@@ -225,7 +244,10 @@ impl Game {
         let mut found = Vec::new();
         let mut cut = false;
         for root in self.lines.all().take(4) {
-            let bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
+            let mut bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
+            if bridges.found.is_empty() && root.faults().hidden.any() {
+                bridges = bridge::bridge(&root.stand, &standing(root, ctx.sensed), turn, limits);
+            }
             cut |= bridges.cut;
             found.extend(bridges.found.into_iter().map(|path| recovered(root, path, ctx)));
         }
@@ -236,7 +258,7 @@ impl Game {
     fn one_of_several(&mut self, ctx: &mut Ctx<'_>, missed: usize, limits: bridge::Limits) {
         let turn = ctx.clock.running();
         let limits = bridge::Limits {
-            plies: limits.plies.max(missed).min(TALE),
+            plies: limits.plies.max(missed).min(self.most_unseen()),
             ..limits
         };
         let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
@@ -350,7 +372,7 @@ impl Game {
     /// pressed.
     fn gap_limits(&self, ctx: &Ctx<'_>) -> bridge::Limits {
         let plies = if self.open_at_board().next().is_none() {
-            TALE
+            self.most_unseen()
         } else {
             2
         };
