@@ -98,7 +98,7 @@ fn half_moves(pgn: &str) -> Vec<&str> {
 fn half_moves_that_nobody_saw(evening: &mut Evening) {
     evening.open("#/board/gw/1");
     let begin = "e2e4 e7e5 g1f3 b8c6 f1c4";
-    let missed = "f8c5 e1g1 g8f6 d2d3 d7d6 c1g5 h7h6 g5h4";
+    let missed = "f8c5 e1g1 g8f6 d2d3 d7d6 c1g5 h7h6 g5h4 a7a6 a2a3";
     evening.boards[0].play("e2e4");
     evening.recorded("1", 1, "e2e4");
     a_report_that_makes_no_sense_yet(evening);
@@ -141,7 +141,7 @@ fn half_moves_that_nobody_saw(evening: &mut Evening) {
     let shown = public(evening, 1, "Bg3");
     assert_eq!(
         half_moves(&shown).join(" "),
-        "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 d6 Bg5 h6 Bh4 g5 Bg3"
+        "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 d6 Bg5 h6 Bh4 a6 a3 g5 Bg3"
     );
     let said: Vec<_> = journal(&evening.config(), "1")
         .into_iter()

@@ -449,7 +449,10 @@ impl Core {
         let (Phase::Game(game), Some(raw)) = (&self.phase, &self.raw) else {
             return false;
         };
-        if !game.is_watched() || game.plies() == 0 || self.sensed.placement().occupied().count() != 32 {
+        if !game.is_watched()
+            || game.plies() == 0
+            || self.sensed.placement().occupied() != Placement::ARRAY.occupied()
+        {
             return false;
         }
         let is_other = |found: &Orientation| *found != self.orientation;
