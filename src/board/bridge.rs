@@ -160,15 +160,17 @@ fn is_idle(path: &[(Move, Arc<Stand>)]) -> bool {
 /// opponent's off the board.
 fn reachable(placement: &Placement, to: &Placement, turn: Color, left: usize) -> bool {
     let (mut gone, mut come) = ([0; 2], [0; 2]);
-    for square in placement.differing(to) {
+    let differing = placement.differing(to);
+    for square in differing {
         if let Some(color) = placement.at(square).color() {
             gone[color as usize] += 1;
         }
         match to.at(square).color() {
             Some(color) => come[color as usize] += 1,
             None if to.at(square).is_empty() => {}
-            // The board does not tell whose piece it is.
-            None => return true,
+            // The board does not tell whose piece it is. A half-move changes two squares, a capture en passant three and castling
+            // four.
+            None => return differing.count() <= 2 * left + 2 * left.min(2),
         }
     }
     Color::ALL.into_iter().all(|color| {
@@ -219,6 +221,20 @@ mod tests {
         let start = played(&Arc::new(Stand::initial()), &["e2e4", "e7e5"]);
         let moves = ["d2d4", "e5d4", "d1d4", "b8c6", "d4a4", "c6e5"];
         assert_eq!(paths(&start, &played(&start, &moves)), [moves.join(" ")]);
+    }
+
+    #[test]
+    fn eight_half_moves_are_found_and_none_where_a_player_would_need_more() {
+        let start = Arc::new(Stand::initial());
+        let moves = ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5", "c2c3", "g8f6"];
+        let found = paths(&start, &played(&start, &moves));
+        let are_whole = found.iter().all(|path| path.split(' ').count() == moves.len());
+        assert!(!found.is_empty() && are_whole, "{found:?}");
+        let white_alone = ["e2e4", "a7a6", "d2d4", "a6a5", "g1f3", "a5a4", "f1c4", "a4a3"];
+        let to = played(&start, &white_alone);
+        // White needs four half-moves, or three with castling.
+        assert!(!reachable(start.placement(), to.placement(), Color::Black, 5));
+        assert!(reachable(start.placement(), to.placement(), Color::White, 8));
     }
 
     #[test]

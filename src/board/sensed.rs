@@ -1,10 +1,11 @@
 //! The board as the sensors say it stands, and since when.
 
+mod hops;
 mod kept;
 
 pub use kept::KeptSensed;
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Square, attacks};
+use shakmaty::{Bitboard, Square};
 
 use super::{
     kept::bits,
@@ -26,9 +27,6 @@ const LOST_MS: u64 = 60_000;
 
 /// A hand at one half-move may have done all that changed while nobody read the board for so long.
 const SHORT_MS: u64 = 3000;
-
-/// What goes from one square to the next within this time stands between them, or slid.
-const HOP_MS: u64 = 50;
 
 /// Squares that changed within this time are found without looking at all squares.
 const RECENT_MS: u64 = 10_000;
@@ -306,30 +304,6 @@ impl Sensed {
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
         self.earlier[usize::from(square)][0].0
-    }
-
-    /// True where `code` has gone in an instant, since `from`, from a neighbouring square to `square`: where it stood on `square`
-    /// before, it stands between the two, and no hand moves it.
-    #[must_use]
-    pub fn has_hopped(&self, square: Square, code: Code, from: Millis) -> bool {
-        let shown = |square: Square| {
-            let [a, b, c, d] = self.earlier[usize::from(square)];
-            [(self.at(square), self.since(square)), a, b, c, d]
-        };
-        let came = |(shown, at): &(Code, Millis)| *shown == code && *at >= from;
-        let left_at = |square: Square, at: Millis| {
-            let left = |two: &[(Code, Millis)]| {
-                let [(after, gone), (before, _)] = two else {
-                    return false;
-                };
-                *after != code && *before == code && gone.since(at).max(at.since(*gone)) <= HOP_MS
-            };
-            shown(square).windows(2).any(left)
-        };
-        let beside = attacks::king_attacks(square);
-        let arrivals = shown(square).into_iter().filter(came);
-        let mut hops = arrivals.filter(|(_, at)| beside.into_iter().any(|other| left_at(other, *at)));
-        !code.is_empty() && hops.next().is_some()
     }
 
     /// When `square` came to show what it shows, if an update told. A dump does not tell when.

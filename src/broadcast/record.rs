@@ -51,8 +51,10 @@ enum What {
     },
     Retracted {
         to_ply: u32,
-        /// True where an arbiter enters other half-moves, and those that follow are told again.
+        /// True where the half-moves that follow are told again.
         corrected: bool,
+        /// Where the game counts from another start position now, of standard chess.
+        fen: Option<String>,
     },
     Ended {
         result: GameResult,
@@ -120,9 +122,10 @@ impl PublicRecord {
                 made: Box::new(made.clone()),
                 entered: event.source == Some(Source::Arbiter) && made.clock.is_none(),
             },
-            Body::MovesRetracted { to_ply, reason } => What::Retracted {
+            Body::MovesRetracted { to_ply, reason, fen } => What::Retracted {
                 to_ply: *to_ply,
-                corrected: reason == "corrected_by_arbiter",
+                corrected: reason == "corrected_by_arbiter" || fen.is_some(),
+                fen: fen.clone(),
             },
             Body::GameEnded { result, .. } => What::Ended { result: *result },
             Body::GameResumed { .. } => What::Resumed,
@@ -312,7 +315,15 @@ impl Unfolding {
                 let seen = (!entered).then_some(at_ms);
                 self.moves.push(((**made).clone(), before.unwrap_or(seen)));
             }
-            What::Retracted { to_ply, corrected } => {
+            What::Retracted {
+                to_ply,
+                corrected,
+                fen,
+            } => {
+                if let Some(fen) = fen {
+                    self.start.fen.clone_from(fen);
+                    self.start.chess960 = false;
+                }
                 let from = self.moves.len().min(*to_ply as usize);
                 let taken_out = self.moves.split_off(from);
                 self.taken_out = if *corrected { taken_out } else { Vec::new() };

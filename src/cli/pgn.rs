@@ -112,6 +112,7 @@ mod tests {
                 Body::MovesRetracted {
                     to_ply: 1,
                     reason: "correction".into(),
+                    fen: None,
                 },
             ),
         );

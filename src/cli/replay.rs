@@ -143,7 +143,7 @@ fn in_short(body: &Body) -> String {
             let name = made.san.as_ref().unwrap_or(&made.uci);
             format!("move {} {name}", made.ply)
         }
-        Body::MovesRetracted { to_ply, reason } => format!("moves after {to_ply} retracted: {reason}"),
+        Body::MovesRetracted { to_ply, reason, .. } => format!("moves after {to_ply} retracted: {reason}"),
         Body::Irregularity(said) => format!(
             "irregularity at half-move {}: {} ({})",
             said.ply,

@@ -129,10 +129,14 @@ impl FoldedGame {
                     time,
                 });
             }
-            Body::MovesRetracted { to_ply, reason } => {
+            Body::MovesRetracted { to_ply, reason, fen } => {
+                if fen.is_some() {
+                    self.start.clone_from(fen);
+                    self.chess960 = false;
+                }
                 let moves = Arc::make_mut(&mut self.moves);
                 let taken_out = moves.split_off(moves.len().min(*to_ply as usize));
-                let corrected = reason == "corrected_by_arbiter";
+                let corrected = reason == "corrected_by_arbiter" || fen.is_some();
                 self.taken_out = if corrected { taken_out } else { Vec::new() };
             }
             Body::GameEnded { result, reason, note } => {
@@ -154,6 +158,7 @@ impl FoldedGame {
                     notice::SET_UP_WITHOUT_RESULT,
                     notice::RESULT_CONTRADICTS,
                     notice::GAP_NOT_EXPLAINED,
+                    notice::PLAYED_ON,
                 ];
                 self.asks = asking.into_iter().find(|asks| asks == code).or(self.asks);
             }

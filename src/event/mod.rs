@@ -117,6 +117,10 @@ pub enum Body {
         to_ply: u32,
         /// Why.
         reason: String,
+        /// The start position, of standard chess, from which the game counts now: a wrong one was put right. Later events tell the
+        /// half-moves again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fen: Option<String>,
     },
     /// Something the Laws call an irregularity.
     Irregularity(Box<Irregularity>),

@@ -20,6 +20,7 @@ mod config_file;
 mod corpus;
 mod fuzz_corpora;
 mod games_once_wrong;
+mod gaps;
 mod laws_document;
 mod laws_rule_command;
 mod laws_rulings;

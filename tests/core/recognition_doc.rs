@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 48] = [
+const FILES: [&str; 52] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -14,6 +14,7 @@ const FILES: [&str; 48] = [
     "board/presses.rs",
     "board/lever.rs",
     "board/sensed.rs",
+    "board/sensed/hops.rs",
     "board/suspect.rs",
     "board/fall.rs",
     "watcher/core/arbiter.rs",
@@ -34,8 +35,11 @@ const FILES: [&str; 48] = [
     "watcher/game/accuse.rs",
     "watcher/game/displaced.rs",
     "watcher/game/after.rs",
+    "watcher/game/array.rs",
     "watcher/game/overruled.rs",
     "watcher/core/lifecycle.rs",
+    "watcher/core/meanwhile.rs",
+    "watcher/core/next_game.rs",
     "watcher/game/finish.rs",
     "watcher/game/gap.rs",
     "watcher/core/mod.rs",

@@ -148,7 +148,16 @@ impl Pushed {
 /// Whether the chapter has what was pushed. Half-moves that are only taken back stay on the server.
 fn is_shown(name: &str, pgn: &str, game: &Game, chapter: &Chapter) {
     let shown = &chapter.moves[..game.moves.len().min(chapter.moves.len())];
-    assert_eq!(shown, game.moves, "{name}: {pgn}");
+    if chapter.start == game.start {
+        assert_eq!(shown, game.moves, "{name}: {pgn}");
+    } else {
+        // The start position was put right. The server keeps the positions of the half-moves that it has.
+        let same = shown
+            .iter()
+            .zip(&game.moves)
+            .all(|(one, other)| one.uci == other.uci);
+        assert!(same && shown.len() == game.moves.len(), "{name}: {pgn}");
+    }
     let result = value(&chapter.tags, "Result");
     let pushed = game.over.as_deref().unwrap_or("*");
     assert_eq!(result, Some(pushed), "{name}: {pgn}");

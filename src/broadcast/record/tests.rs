@@ -139,6 +139,25 @@ fn a_retracted_move_is_gone_and_another_takes_its_place() {
     assert!(board.now().contains("c5") && !board.now().contains("e5"));
 }
 
+/// White's king and queen stood wrong, and were put right after 1.d4: the queen moves as it does from the right position.
+#[test]
+fn a_game_whose_start_position_was_put_right_counts_from_the_right_one() {
+    let mut board = Board::new();
+    board.game += 1;
+    let wrong = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBKQBNR w kq - 0 1";
+    board.say(
+        0,
+        &format!(r#""type":"game_started","fen":"{wrong}","chess960":false"#),
+    );
+    board.mv(10, 1, "d2d4");
+    let right =
+        format!(r#""type":"moves_retracted","to_ply":0,"reason":"array_put_right","fen":"{INITIAL}""#);
+    board.say(30, &right);
+    board.mv(30, 1, "d2d4");
+    let text = board.now();
+    assert!(!text.contains("FEN") && text.contains("d4"), "{text}");
+}
+
 #[test]
 fn nothing_of_what_is_held_back_shows() {
     let mut board = Board::new();

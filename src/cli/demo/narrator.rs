@@ -134,7 +134,7 @@ fn tell_plain(body: &Body) -> String {
         Body::ClockConnected => "A clock is attached".to_owned(),
         Body::ClockDisconnected => "The clock was unplugged".to_owned(),
         Body::GameStarted { .. } => "A game begins".to_owned(),
-        Body::MovesRetracted { to_ply, reason } => format!("Taken back to half-move {to_ply}: {reason}"),
+        Body::MovesRetracted { to_ply, reason, .. } => format!("Taken back to half-move {to_ply}: {reason}"),
         Body::GameEnded { result, reason, .. } => {
             format!("The game is over: {} by {reason}", result.as_str())
         }

@@ -355,3 +355,23 @@ fn what_a_notice_asks_is_asked_until_it_is_answered() {
     say(&mut hall, &made(10, 2, 2, "e7e5"));
     assert_eq!(asks(&hall), Value::Null);
 }
+
+#[test]
+fn a_start_position_that_was_put_right_is_the_one_that_the_game_counts_from() {
+    let mut hall = Hall::default();
+    let right = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let mut wrong = begins(1, 1);
+    wrong["fen"] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBKQBNR w kq - 0 1".into();
+    let put_right = json!({"type":"moves_retracted","to_ply":0,"reason":"array_put_right","fen":right});
+    for event in [
+        wrong,
+        made(2, 1, 1, "d2d4"),
+        of_game(3, 1, &put_right),
+        made(4, 1, 1, "d2d4"),
+    ] {
+        say(&mut hall, &event);
+    }
+    let game = game_of(&hall, 1);
+    assert_eq!(game["start_fen"], right);
+    assert_eq!(game["moves"].as_array().unwrap().len(), 1);
+}

@@ -98,7 +98,7 @@ impl Record {
                     record.moves.truncate(made.ply as usize - 1);
                     record.moves.push((made.uci.clone(), placement(&made.fen)));
                 }
-                Body::MovesRetracted { to_ply, reason } => {
+                Body::MovesRetracted { to_ply, reason, .. } => {
                     record.moves.truncate(*to_ply as usize);
                     record.corrections += usize::from(reason == "correction");
                 }

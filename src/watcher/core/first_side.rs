@@ -46,3 +46,44 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{Lever, Message},
+        event::Certainty,
+        time::Millis,
+        watcher::{
+            ClockSideSetting, Settings, Watcher,
+            testing::{certainties, clock, hear, initial_pieces},
+        },
+    };
+
+    /// Somebody presses before anything was played.
+    fn pressed_first(clock_side: ClockSideSetting) -> Vec<Certainty> {
+        let settings = Settings {
+            clock_side,
+            ..Settings::default()
+        };
+        let mut watcher = Watcher::new(settings, None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&initial_pieces()));
+        hear(&mut watcher, 1500, clock(Lever::LeftHigh));
+        for at in (4000..8000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::RightHigh));
+        }
+        certainties(&mut watcher)
+    }
+
+    #[test]
+    fn a_press_before_anything_was_played_is_an_offence_only_where_whites_side_is_known() {
+        assert_eq!(pressed_first(ClockSideSetting::Auto), []);
+        let sides = [ClockSideSetting::WhiteLeft, ClockSideSetting::WhiteRight];
+        let told = sides.map(|side| pressed_first(side).len());
+        assert_eq!(
+            told.iter().sum::<usize>(),
+            1,
+            "{told:?}: by White, and not by Black"
+        );
+    }
+}

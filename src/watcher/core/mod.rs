@@ -8,6 +8,7 @@ mod hardware;
 mod in_step;
 mod lifecycle;
 mod meanwhile;
+mod next_game;
 mod occupancy;
 pub(super) mod past;
 mod reading;

@@ -85,7 +85,13 @@ impl Past {
                     self.made.push(made);
                 }
             }
-            Body::MovesRetracted { to_ply, .. } => self.made.truncate(*to_ply as usize),
+            Body::MovesRetracted { to_ply, fen, .. } => {
+                self.made.truncate(*to_ply as usize);
+                let mode = CastlingMode::Standard;
+                if let Some(start) = fen.as_ref().and_then(|fen| stand_of_fen(fen, mode)) {
+                    (self.start, self.mode) = (Arc::new(start), mode);
+                }
+            }
             Body::GameEnded { result, .. } => self.result = Some(*result),
             Body::GameResumed { .. } => self.result = None,
             Body::Irregularity(_) => {
@@ -236,6 +242,7 @@ impl Past {
             bodies.push(Body::MovesRetracted {
                 to_ply: kept as u32,
                 reason: "corrected_by_arbiter".into(),
+                fen: None,
             });
         }
         let new = made.iter().enumerate().skip(kept);

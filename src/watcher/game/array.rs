@@ -11,12 +11,13 @@ use super::{
 };
 use crate::{
     board::{PlyKind, Stand},
-    event::{Resolution, notice},
+    event::{Body, Resolution, notice},
     laws::IrregularityKind,
     watcher::ctx::Ctx,
 };
 
-/// Later nobody puts the initial position right any more, in half-moves: the Laws have the game go on (7.2.1).
+/// In a longer record, in half-moves, nobody puts the initial position right any more: with limited supervision the Laws have the
+/// game go on after ten moves (A.5.1.2).
 const EARLY: usize = 20;
 
 impl Game {
@@ -39,9 +40,18 @@ impl Game {
         if stands.placement() != seen || !ctx.still_for(REST_MS) {
             return;
         }
+        let body = Body::MovesRetracted {
+            to_ply: 0,
+            reason: notice::ARRAY_PUT_RIGHT.into(),
+            fen: Some(right.fen()),
+        };
+        self.emit(ctx, None, body);
         self.mode = right.mode();
         self.start = right;
-        self.record = record;
+        self.record.clear();
+        for made in record {
+            self.enter(ctx, made);
+        }
         self.press = None;
         self.later_presses.clear();
         self.restart_lines(ctx);

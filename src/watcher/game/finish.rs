@@ -22,10 +22,10 @@ pub(super) fn is_shown(reason: &str) -> bool {
 
 /// The kings must stand in the centre for this long to show a result.
 const KINGS_MS: u64 = 1200;
-/// The same where they show another result than before.
-const CORRECTED_MS: u64 = 3000;
 /// The same on a board that does not know its pieces.
 const FELT_KINGS_MS: u64 = 3000;
+/// Kings that show another result than the one that they ended the game with must stand for this long.
+const CORRECTED_MS: u64 = 3000;
 /// A king that stood on a square for this long was moved there as a move of the game.
 const STOOD_MS: u64 = 1500;
 /// A special piece must stand for this long to show a result, for codes of special pieces also occur as
@@ -169,15 +169,12 @@ impl Game {
         let Some(shown) = self.shown_by_kings(ctx).filter(is_other) else {
             return;
         };
-        let (stood, stands) = (self.stand().placement(), ctx.sensed.placement());
+        // A piece of the middle may have made room for a king.
         let kings = Color::ALL.map(|color| Code::from(color.king()));
-        let of_kings = |s: &Square| kings.contains(&stood.at(*s)) || kings.contains(&stands.at(*s));
-        let others = stood
-            .differing(stands)
-            .into_iter()
-            .filter(|s| !of_kings(s))
-            .count();
-        if others == 0 && ctx.passed(shown.since, CORRECTED_MS) {
+        let stood = self.stand().placement();
+        let elsewhere = stood.differing(ctx.sensed.placement()) & !CENTRE;
+        let all_else_stands = elsewhere.into_iter().all(|s| kings.contains(&stood.at(s)));
+        if all_else_stands && ctx.passed(shown.since, CORRECTED_MS) {
             self.end_with(ctx, shown.result, KINGS, None);
         }
     }

@@ -346,14 +346,12 @@ impl Game {
         self.withdrawn.clear();
         self.record.truncate(to);
         self.base = self.base.min(to);
-        self.emit(
-            ctx,
-            None,
-            Body::MovesRetracted {
-                to_ply: to as u32,
-                reason: reason.into(),
-            },
-        );
+        let body = Body::MovesRetracted {
+            to_ply: to as u32,
+            reason: reason.into(),
+            fen: None,
+        };
+        self.emit(ctx, None, body);
     }
 
     /// The open irregularities that players may have to put right on the board.

@@ -27,8 +27,6 @@ const UNREAD_MS: u64 = 5000;
 
 /// A piece that stands between two squares is read on one and on the other within this time (milliseconds).
 const BETWEEN_MS: u64 = 60_000;
-/// A hand takes longer to carry a piece (milliseconds), unless it only pushes it.
-const INSTANT_MS: u64 = 50;
 
 /// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
@@ -52,29 +50,12 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
     )
 }
 
-/// True when a piece that seems to have left its square has been read there and beside it by turns: it stands between two squares.
-fn may_stand_between(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+/// True when a piece that seems to have moved has gone to one of its squares from the next in an instant, where it stands in
+/// `placement`: it stands between the two. A hand takes longer to carry a piece, unless it only pushes it.
+fn has_hopped(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> bool {
     let since = ctx.now - BETWEEN_MS;
-    let hopped = |square: Square| {
-        let code = finding
-            .target
-            .as_ref()
-            .unwrap_or(&finding.before)
-            .placement()
-            .at(square);
-        ctx.sensed.has_hopped(square, code, since)
-    };
+    let hopped = |square: Square| ctx.sensed.has_hopped(square, placement.at(square), since);
     finding.squares.into_iter().any(hopped)
-}
-
-/// True when the piece that seems to have moved out of turn left one square and came to the next in an instant.
-fn may_have_slipped(ctx: &Ctx<'_>, finding: &Finding) -> bool {
-    let mut squares = finding.squares.into_iter();
-    let (Some(one), Some(other)) = (squares.next(), squares.next()) else {
-        return false;
-    };
-    let (left, came) = (ctx.sensed.since(one), ctx.sensed.since(other));
-    one.distance(other) == 1 && left.since(came).max(came.since(left)) <= INSTANT_MS
 }
 
 impl Game {
@@ -86,6 +67,7 @@ impl Game {
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
         // Or where the press may have been the other player's.
         let unknown = unknown || finding.offender.is_some() && ctx.clock.is_guessed();
+        let stood = finding.target.as_ref().unwrap_or(&finding.before).placement();
         let unknown = unknown
             || match finding.kind {
                 IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
@@ -94,10 +76,10 @@ impl Game {
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
                 IrregularityKind::MovedOutOfTurn => {
                     self.may_have_left_at_once(ctx, finding)
-                        || may_stand_between(ctx, finding)
-                        || may_have_slipped(ctx, finding)
+                        || has_hopped(ctx, finding, stood)
+                        || has_hopped(ctx, finding, ctx.sensed.placement())
                 }
-                IrregularityKind::PiecesDisplaced => may_stand_between(ctx, finding),
+                IrregularityKind::PiecesDisplaced => has_hopped(ctx, finding, stood),
                 _ => false,
             };
         if finding.reported.is_none() && unknown {

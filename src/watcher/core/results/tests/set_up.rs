@@ -68,3 +68,31 @@ fn a_game_without_a_result_keeps_its_half_moves_and_its_report() {
         assert!(!told.contains(&wrong), "{told:?}");
     }
 }
+
+/// White's king and queen stood wrong at first. The game is corrected when the next one is played.
+#[test]
+fn an_earlier_game_whose_start_was_put_right_is_corrected_from_the_right_position() {
+    let event = |seq: u64, fields: &str| {
+        let text = format!(
+            r#"{{"v":1,"id":"//{seq}","seq":{seq},"board":"","game":1,"t":1.0,"at":null,"time":null,{fields}}}"#
+        );
+        serde_json::from_str::<Event>(&text).unwrap()
+    };
+    let right = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let wrong = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBKQBNR w kq - 0 1";
+    let begins = format!(r#""type":"game_started","fen":"{wrong}","chess960":false"#);
+    let put_right =
+        format!(r#""type":"moves_retracted","to_ply":0,"reason":"array_put_right","fen":"{right}""#);
+    let past = vec![event(1, &begins), event(2, &put_right)];
+    let mut watcher = after_e4();
+    do_it(&mut watcher, 6000, Command::NewGame);
+    let mut correction = correct(1, 0, &["d4", "d5", "Qd3"]);
+    correction.game = Some(1);
+    let order = Order {
+        past: Some(past),
+        by: None,
+        command: Command::Correct(correction),
+    };
+    let reply = watcher.handle_command(Millis(7000), order).unwrap();
+    assert_eq!(reply.game.unwrap().moves, ["d2d4", "d7d5", "d1d3"]);
+}
