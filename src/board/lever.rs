@@ -18,6 +18,8 @@ pub enum ClockSignal {
     Stopped,
     /// The lever went over while the clock ran; now the time of the lever's side runs.
     Pressed(Lever),
+    /// The lever went over while the clock stood.
+    Turned(Lever),
 }
 
 /// A frame from before a press may come this long after it.
@@ -59,6 +61,8 @@ pub struct LeverWatch {
     flipped: Option<(ClockReading, Millis)>,
     /// When the clock was last stopped.
     stopped_at: Option<Millis>,
+    /// When the lever went over last while the clock stood.
+    turned_at: Option<Millis>,
     /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
     doubted: Option<Doubted>,
@@ -102,6 +106,11 @@ impl LeverWatch {
             }
             return;
         };
+        let just_turned = self.turned_at.is_some_and(|at| now.since(at) < OVERTAKEN_MS);
+        if just_turned && !reading.running && !last.running && reading.lever != last.lever {
+            // The frame is older than the turn of the lever: nothing else tells the two apart while no time runs.
+            return;
+        }
         let just_stopped = self.stopped_at.is_some_and(|at| now.since(at) < RESTART_MS);
         if reading.running && !last.running && just_stopped && reading.lever == last.lever {
             // Nobody starts a clock again so soon: the frame is older than the stop.
@@ -231,6 +240,10 @@ impl LeverWatch {
                 self.flipped = Some((reading, at));
                 self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
             }
+            (false, false) if reading.lever != last.lever => {
+                self.turned_at = Some(at);
+                self.signals.push_back((at, ClockSignal::Turned(reading.lever)));
+            }
             _ => {}
         }
     }
@@ -274,7 +287,20 @@ mod tests {
             (0, frame(LeftHigh, 60, 60, false)),
             (500, frame(RightHigh, 60, 60, false)),
         ];
-        assert_eq!(signals(&frames), []);
+        assert_eq!(signals(&frames), [ClockSignal::Turned(RightHigh)]);
+    }
+
+    #[test]
+    fn an_old_frame_after_that_is_no_turn() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, false)),
+            (500, frame(RightHigh, 60, 60, false)),
+            (540, frame(LeftHigh, 60, 60, false)),
+            (600, frame(RightHigh, 60, 60, false)),
+            (3000, frame(LeftHigh, 60, 60, false)),
+        ];
+        let turned = [RightHigh, LeftHigh].map(ClockSignal::Turned);
+        assert_eq!(signals(&frames), turned);
     }
 
     #[test]

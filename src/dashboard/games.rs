@@ -117,6 +117,10 @@ impl FoldedGame {
                 {
                     self.asks = None;
                 }
+                let runs = made.clock.is_some_and(|clock| clock.running.is_some());
+                if self.asks == Some(notice::CLOCK_STANDS) && runs {
+                    self.asks = None;
+                }
                 let before = (made.ply as usize).saturating_sub(1);
                 self.has_gap |= before > self.moves.len();
                 let time = self.time_of(event, made);
@@ -140,7 +144,8 @@ impl FoldedGame {
                 self.taken_out = if corrected { taken_out } else { Vec::new() };
             }
             Body::GameEnded { result, reason, note } => {
-                if event.source.is_some() || self.asks == Some(notice::GAP_NOT_EXPLAINED) {
+                let of_play = [notice::GAP_NOT_EXPLAINED, notice::CLOCK_STANDS];
+                if event.source.is_some() || self.asks.is_some_and(|asks| of_play.contains(&asks)) {
                     self.asks = None;
                 }
                 self.end = Some(End {
@@ -159,6 +164,7 @@ impl FoldedGame {
                     notice::RESULT_CONTRADICTS,
                     notice::GAP_NOT_EXPLAINED,
                     notice::PLAYED_ON,
+                    notice::CLOCK_STANDS,
                 ];
                 self.asks = asking.into_iter().find(|asks| asks == code).or(self.asks);
             }

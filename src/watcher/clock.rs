@@ -129,6 +129,8 @@ pub(super) enum ClockEvent {
     Stopped,
     /// The player whose time ran pressed.
     Pressed(Color),
+    /// The player turned the lever of a clock that stands.
+    Turned(Color),
 }
 
 impl Clock {
@@ -309,6 +311,7 @@ impl Clock {
                 self.stopped_at = Some(at);
                 ClockEvent::Stopped
             }
+            ClockSignal::Turned(lever) => ClockEvent::Turned(self.player(lever.pressed())),
             ClockSignal::Pressed(lever) => {
                 // Presses are told apart by their times, even those of one instant.
                 self.pressed_at = at.max(self.pressed_at + 1);

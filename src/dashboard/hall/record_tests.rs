@@ -354,6 +354,18 @@ fn what_a_notice_asks_is_asked_until_it_is_answered() {
     assert_eq!(asks(&hall), "gap_not_explained", "nobody saw it");
     say(&mut hall, &made(10, 2, 2, "e7e5"));
     assert_eq!(asks(&hall), Value::Null);
+    // That the clock stands is to be known until it runs.
+    let notice = json!({"type":"notice","code":"clock_stands","message":"?"});
+    say(&mut hall, &of_game(11, 2, &notice));
+    let with_clock = |seq: u64, ply: u32, uci: &str, running: &Value| {
+        let mut event = made(seq, 2, ply, uci);
+        event["clock"] = json!({"white_ms": 1000, "black_ms": 1000, "running": running});
+        event
+    };
+    say(&mut hall, &with_clock(12, 3, "g1f3", &Value::Null));
+    assert_eq!(asks(&hall), "clock_stands");
+    say(&mut hall, &with_clock(13, 4, "b8c6", &json!("white")));
+    assert_eq!(asks(&hall), Value::Null);
 }
 
 #[test]

@@ -155,8 +155,10 @@ export class Detail {
   #asking(detail, game) {
     const act = (verb, run, label) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail, game) }, label);
     const isSetUp = detail.asks === "set_up_without_result";
-    const answers = detail.asks === "gap_not_explained"
-      ? [h("a", { class: "button", href: addressOf(detail, detail.game) }, t("go_through"))]
+    const toTheGame = () => h("a", { class: "button", href: addressOf(detail, detail.game) }, t("go_through"));
+    const isOfPlay = ["gap_not_explained", "clock_stands"].includes(detail.asks);
+    const answers = isOfPlay
+      ? [toTheGame()]
       : [act("result", giveResult, t("result")),
         act("resume", takeResultBack, t(isSetUp ? "it_goes_on" : "resume")),
         isSetUp ? act("new_game", newGame, t("new_game")) : null];

@@ -224,6 +224,8 @@ const WORDS = {
   asks_mate_contradicted_what: ["The game ended by checkmate, {result}, and the kings in the centre say otherwise. Which is it? Enter the result.", "Партия закончилась матом, {result}, а короли в центре показывают другое. Что верно? Запишите результат."],
   asks_played_on: ["The game has a result, and it is played on", "У партии есть результат, а её продолжают играть"],
   asks_played_on_what: ["The result is {result}. If the game goes on, take it back: what was played since is told then. If not, enter the result.", "Результат {result}. Если партия продолжается, отмените его: сыгранное с тех пор будет передано. Если нет, запишите результат."],
+  asks_clock_stands: ["The players move, and the clock stands", "Игроки ходят, а часы стоят"],
+  asks_clock_stands_what: ["They turn the lever as if it ran. Start the clock, and set the times if some are owed.", "Они нажимают на часы, как будто те идут. Пустите часы и, если нужно, исправьте время."],
   asks_gap_not_explained: ["Moves were missed", "Ходы пропущены"],
   asks_gap_not_explained_what: ["The record stands still. Stop the clock and enter what was played: the game goes on from there. If play goes on first, a new game is taken up from what stands on the board.", "Запись остановилась. Остановите часы и внесите сыгранное: партия продолжится с этого места. Если игра пойдёт раньше, с позиции на доске начнётся новая запись."],
   forfeit: ["Forfeit in the next game…", "Неявка на следующую партию…"],

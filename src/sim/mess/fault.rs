@@ -41,6 +41,8 @@ pub enum Fault {
     CableOut,
     /// The clock's cable is out for a while.
     ClockOut,
+    /// Somebody stops the clock and forgets to start it again. The players play on for two to eight half-moves.
+    ClockForgotten,
     /// White sits at the right of the clock.
     ClockSwapped,
     /// The board is turned by 180 degrees.
@@ -108,7 +110,7 @@ pub enum Fault {
 /// Each kind with its name, how often it happens by default, and whether it is an irregularity by the Laws.
 /// The chance is one for each game. For what hands do, and for what fails for a while, it is one for each
 /// half-move where the fault can happen. For garbage it is one for each second.
-const KINDS: [(Fault, &str, f64, bool); 49] = [
+const KINDS: [(Fault, &str, f64, bool); 50] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
     (Fault::PlaceFirst, "place-first", 0.4, false),
@@ -127,6 +129,7 @@ const KINDS: [(Fault, &str, f64, bool); 49] = [
     (Fault::SlowScan, "slow-scan", 1.0, false),
     (Fault::CableOut, "cable-out", 0.03, false),
     (Fault::ClockOut, "clock-out", 0.03, false),
+    (Fault::ClockForgotten, "clock-forgotten", 0.03, false),
     (Fault::ClockSwapped, "clock-swapped", 1.0, false),
     (Fault::Turned, "turned", 1.0, false),
     (Fault::NoClock, "no-clock", 1.0, false),

@@ -3,9 +3,15 @@
 
 use std::ops::RangeInclusive;
 
-use shakmaty::{Move, Square};
+use shakmaty::{Move, Position, Square};
 
-use super::{director::Director, fault::Fault, timeline::Misread, trouble::CableOut, truth::Knowable};
+use super::{
+    director::Director,
+    fault::Fault,
+    timeline::{LeverAct, Misread},
+    trouble::CableOut,
+    truth::Knowable,
+};
 
 impl Director<'_> {
     /// Before a half-move, something may fail.
@@ -32,11 +38,32 @@ impl Director<'_> {
                 used: None,
             });
         }
+        if !early
+            && self.running.is_some()
+            && !self.outages.any(self.at)
+            && self.strikes(Fault::ClockForgotten)
+        {
+            self.stop_unnoticed();
+        }
         let dead = self.outages.dead.is_some_and(|(_, until)| until > self.at);
         if !early && !dead && self.happens(Fault::DeadSquare) {
             self.kill_square();
         }
         self.misread();
+    }
+
+    /// Somebody stops the clock and speaks. The players believe that it runs, and turn the lever as ever.
+    fn stop_unnoticed(&mut self) {
+        self.timeline.lever(self.at + 300, LeverAct::Stop);
+        self.outages.stands = Some(self.rng.u32(2..=8));
+        self.at += self.rng.u64(1500..20_000);
+    }
+
+    fn clock_is_noticed(&mut self) {
+        if self.outages.stands.take().is_some() {
+            self.at += self.rng.u64(600..5000);
+            self.start_clock(self.at, self.position.turn(), 0, 0);
+        }
     }
 
     fn pull_cable(&mut self, half_moves: RangeInclusive<u32>, used: Option<Vec<Square>>) {
@@ -111,6 +138,12 @@ impl Director<'_> {
 
     /// After a half-move, cables may be plugged in again.
     pub(super) fn end_half_move(&mut self, squares: &[Square]) {
+        if let Some(rest) = &mut self.outages.stands {
+            *rest -= 1;
+            if *rest == 0 {
+                self.clock_is_noticed();
+            }
+        }
         if let Some(cable) = &mut self.outages.clock {
             cable.rest -= 1;
             if cable.rest == 0 {
@@ -151,6 +184,7 @@ impl Director<'_> {
 
     /// At the end everything works.
     pub(super) fn end_outages(&mut self) {
+        self.outages.stands = None;
         self.clock_back();
         self.cable_back();
         if let Some((square, until)) = self.outages.dead.take()

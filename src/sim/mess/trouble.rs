@@ -9,6 +9,8 @@ use super::super::hand::figure::TaggedPiece;
 pub(super) struct Outages {
     pub(super) cable: Option<CableOut>,
     pub(super) clock: Option<CableOut>,
+    /// The clock stands and nobody has noticed: number of half-moves until somebody does.
+    pub(super) stands: Option<u32>,
     /// A square that misreads, and until when.
     pub(super) dead: Option<(Square, u64)>,
     /// Squares that never read anything.
@@ -39,6 +41,7 @@ impl Outages {
     pub(super) fn any(&self, at: u64) -> bool {
         self.cable.is_some()
             || self.clock.is_some()
+            || self.stands.is_some()
             || self.dead.is_some_and(|(_, until)| until > at)
             || self.is_untidy()
     }

@@ -37,7 +37,7 @@ use crate::{
         OrientationSetting, Settings, Snapshot,
         clock::{Clock, ClockEvent, Fit},
         ctx::Ctx,
-        game::{Game, Press},
+        game::{Game, Press, unclocked::Unclocked},
         outbox::{Heard, Outbox},
     },
 };
@@ -194,6 +194,11 @@ impl Core {
                     }
                 }),
                 ClockEvent::Pressed(side) => self.each(|core| core.pressed(at, side)),
+                ClockEvent::Turned(side) => self.each(|core| {
+                    if let Some((game, mut ctx)) = core.game_and_ctx(at) {
+                        game.lever_turned(&mut ctx, side);
+                    }
+                }),
             }
         }
     }
@@ -250,6 +255,7 @@ impl Core {
         game.restarts = stood && game.gap;
         game.lines.set_clock_runs(true);
         game.clock_used = true;
+        game.unclocked = Unclocked::default();
         if let Some(side) = ctx.clock.running() {
             game.sprang_back(side);
         }
@@ -367,6 +373,7 @@ impl Core {
         if let Some(stopped) = ctx.clock.stopped_at
             && game.clock_used
             && !game.lines.frozen
+            && !game.is_played_unclocked()
             && ctx.passed(stopped, FREEZE_MS)
         {
             game.lines.frozen = true;
@@ -381,6 +388,7 @@ impl Core {
             game.look_for_flags(&mut ctx);
             return;
         }
+        game.look_for_unclocked(&mut ctx);
         // An accusation that waited for a sign of life comes before the next half-move of the record.
         if std::mem::take(ctx.sign_wanted) {
             game.judge(&mut ctx);

@@ -26,6 +26,7 @@ pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;
 mod turned;
+pub(in crate::watcher) mod unclocked;
 mod unread;
 mod waits;
 mod withdrawn;
@@ -38,7 +39,7 @@ use shakmaty::{CastlingMode, Color, Move};
 use self::finish::is_shown;
 pub(super) use self::made::{Made, names};
 use crate::{
-    board::{IllegalAct, Lines, PlyKind, Sensed, Stand},
+    board::{IllegalAct, Line, Lines, PlyKind, Sensed, Stand},
     event::{Body, ClockState, CompletedBy, GameResult, MoveMade, Resolution},
     laws::{IrregularityKind, MovesCompleted},
     time::Millis,
@@ -118,6 +119,8 @@ pub(super) struct Game {
     pub(super) record: Vec<Made>,
     /// Half-moves that were taken back while the clock stood, the oldest first.
     pub(super) withdrawn: Vec<Made>,
+    /// What players do who play on although the clock stands.
+    pub(super) unclocked: unclocked::Unclocked,
     pub(super) lines: Lines,
     /// Number of half-moves of the record before the position where the hypotheses start.
     pub(super) base: usize,
@@ -197,6 +200,7 @@ impl Game {
             began: now,
             record: Vec::new(),
             withdrawn: Vec::new(),
+            unclocked: unclocked::Unclocked::default(),
             lines,
             base: 0,
             open: Vec::new(),
@@ -361,7 +365,12 @@ impl Game {
 
     /// Number of half-moves of the record that the best hypothesis contains.
     fn kept(&self) -> usize {
-        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
+        self.kept_by(self.lines.best())
+    }
+
+    /// Number of half-moves of the record that `line` contains.
+    fn kept_by(&self, line: &Line) -> usize {
+        let (plies, said) = (&line.plies, &self.record[self.base..]);
         let both = plies.len().min(said.len());
         let pairs = plies
             .backwards()
@@ -420,14 +429,14 @@ impl Game {
 
     /// Starts the beam anew, with the record as its only hypothesis.
     pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
-        let line = crate::board::Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let line = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
         self.base = self.plies();
         self.reset_lines(ctx, vec![line]);
         self.doubted = None;
     }
 
     /// Replaces the beam. Pieces that were hidden before stay hidden.
-    pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<crate::board::Line>) {
+    pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<Line>) {
         let hidden = self.lines.best().faults().hidden;
         self.lines.reset(ctx.now, ctx.sensed, lines);
         if hidden.any() {

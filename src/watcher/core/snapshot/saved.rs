@@ -17,7 +17,10 @@ use crate::{
     watcher::{
         Table,
         clock::Presses,
-        game::{Game, Open, accuse::promotion_ways, doubt::Overruled, flags::Flags, recall::WholeRecord},
+        game::{
+            Game, Open, accuse::promotion_ways, doubt::Overruled, flags::Flags, recall::WholeRecord,
+            unclocked::Unclocked,
+        },
     },
 };
 
@@ -47,6 +50,9 @@ pub(super) struct SavedGame {
     /// Half-moves that were taken back while the clock stood.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withdrawn: Vec<SavedPly>,
+    /// Half-moves after which the lever was turned although the clock stood.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    unclocked: u32,
     open: Vec<SavedOpen>,
     #[serde(default)]
     closed: Vec<SavedOpen>,
@@ -188,6 +194,11 @@ impl SavedUnread {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(many: &u32) -> bool {
+    *many == 0
+}
+
 fn indices(squares: Bitboard) -> Vec<KeptSquare> {
     squares.into_iter().map(KeptSquare).collect()
 }
@@ -207,6 +218,7 @@ impl SavedGame {
             chess960: game.mode == CastlingMode::Chess960,
             plies: game.record.iter().map(SavedPly::of).collect(),
             withdrawn: game.withdrawn.iter().map(SavedPly::of).collect(),
+            unclocked: game.unclocked.turns(),
             open: game
                 .open
                 .iter()
@@ -265,6 +277,7 @@ impl SavedGame {
             before = made.stand.clone();
             game.withdrawn.push(made);
         }
+        game.unclocked = Unclocked::after(self.unclocked);
         game.open = restored(&self.open, &game)?;
         game.closed = restored(&self.closed, &game)?;
         game.offences = self.offences.map(Into::into);

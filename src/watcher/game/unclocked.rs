@@ -1,0 +1,248 @@
+//! Half-moves that are played although the clock stands, because nobody has started it again. The players turn the lever after
+//! them, and nothing runs.
+
+use shakmaty::Color;
+
+use super::Game;
+use crate::{board::Lines, event::notice, time::Millis, watcher::ctx::Ctx};
+
+/// The board may show a half-move as long after the lever was turned.
+const LATE_MS: u64 = 1500;
+/// After as many half-moves in a row for which nobody turned the lever, hands only show something.
+const SHOWN: usize = 3;
+/// Both players have moved and turned the lever: they believe that the clock runs.
+const BOTH: u32 = 2;
+
+/// What players do who play on although the clock stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::watcher) struct Unclocked {
+    /// When the lever was turned last, and by whom, while the half-move before it is not found.
+    turned: Option<(Millis, Color)>,
+    /// Number of half-moves after which the lever was turned, since the clock was stopped.
+    turns: u32,
+    /// How often the lever was turned since the clock was stopped, or since the last of these half-moves was found.
+    tries: u32,
+}
+
+impl Unclocked {
+    /// As a snapshot kept it.
+    pub(in crate::watcher) fn after(turns: u32) -> Self {
+        Self {
+            turns,
+            ..Self::default()
+        }
+    }
+
+    pub(in crate::watcher) fn turns(self) -> u32 {
+        self.turns
+    }
+}
+
+impl Game {
+    /// `side` turned the lever of a clock that stands.
+    pub(in crate::watcher) fn lever_turned(&mut self, ctx: &mut Ctx<'_>, side: Color) {
+        if self.clock_used && self.is_watched() {
+            self.unclocked.turned = Some((ctx.now, side));
+            self.unclocked.tries += 1;
+        }
+    }
+
+    /// True while half-moves count although the clock stands.
+    pub(in crate::watcher) fn is_played_unclocked(&self) -> bool {
+        self.unclocked.turns > 0
+    }
+
+    /// Looks for the half-move after which a player turned the lever of a clock that stands.
+    pub(in crate::watcher) fn look_for_unclocked(&mut self, ctx: &mut Ctx<'_>) {
+        self.only_shown(ctx);
+        let Some((turned, side)) = self.unclocked.turned else {
+            return;
+        };
+        // While an irregularity is open, an arbiter is at work on the board.
+        if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.open_at_board().next().is_some() {
+            self.unclocked.turned = None;
+        } else if let Some(lines) = self.played_unclocked(ctx, side) {
+            self.withdrawn.clear();
+            self.lines = lines;
+            let turns = self.unclocked.turns + 1;
+            self.unclocked = Unclocked::after(turns);
+            self.says_that_clock_stands(ctx);
+        }
+    }
+
+    /// The hypotheses that go on from the record by as many half-moves as the lever was turned at most, if the best of them explains
+    /// the board by a half-move of `side`.
+    fn played_unclocked(&self, ctx: &Ctx<'_>, side: Color) -> Option<Lines> {
+        if self.put_up_again(ctx.sensed.placement()).is_some() {
+            return None;
+        }
+        let mut lines = self.lines.clone();
+        lines.frozen = false;
+        lines.grow_all(ctx.now, ctx.sensed);
+        lines.press(ctx.now, ctx.sensed, side);
+        let best = lines.best();
+        let more = best.plies.len().checked_sub(self.announced())?;
+        // The opponent may have replied already.
+        let replied = usize::from(best.turn() == side);
+        let own = best.plies.backwards().nth(replied)?;
+        // Nobody turns the lever first for what was shown before.
+        let least = usize::from(!self.is_played_unclocked());
+        let many = least + replied..=self.unclocked.tries as usize + replied;
+        // A hand may be at the board again.
+        let is_lifted = |square| ctx.sensed.at(square).is_empty();
+        let fits = many.contains(&more)
+            && own.pressed == Some(ctx.now)
+            && own.kind.legal().is_some()
+            && best.differing().into_iter().all(is_lifted)
+            && self.kept_by(best) == self.announced();
+        fits.then_some(lines)
+    }
+
+    /// Nobody has turned the lever for a while, and pieces are moved: the hands only show something.
+    fn only_shown(&mut self, ctx: &Ctx<'_>) {
+        let best = self.lines.best();
+        let unturned = best.plies.backwards().take_while(|ply| ply.pressed.is_none());
+        if self.is_played_unclocked() && !self.lines.frozen && unturned.count() >= SHOWN {
+            self.unclocked = Unclocked::default();
+            self.restart_lines(ctx);
+            self.lines.frozen = true;
+        }
+    }
+
+    fn says_that_clock_stands(&self, ctx: &mut Ctx<'_>) {
+        if self.unclocked.turns == BOTH {
+            let message = "The players move and turn the lever, and the clock stands: nobody's time runs.";
+            self.notice(ctx, notice::CLOCK_STANDS, message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{ClockReading, Lever, Message, PieceCode},
+        event::{Body, notice},
+        watcher::{
+            Watcher,
+            testing::{after_e4, hear},
+        },
+    };
+
+    const NONE: u8 = 0;
+
+    /// A board beside whose clock, which stands after 1.e4, hands go on.
+    struct Table {
+        watcher: Watcher,
+        now: u64,
+        lever: Lever,
+    }
+
+    impl Table {
+        fn new() -> Self {
+            let mut table = Self {
+                watcher: after_e4(),
+                now: 6000,
+                lever: Lever::RightHigh,
+            };
+            table.clock(false);
+            table
+        }
+
+        fn clock(&mut self, running: bool) {
+            self.now += 1000;
+            let reading = ClockReading::of_seconds(600, 595, running, self.lever);
+            hear(&mut self.watcher, self.now, Message::Clock(reading));
+        }
+
+        fn turn(&mut self) {
+            self.lever = match self.lever {
+                Lever::LeftHigh => Lever::RightHigh,
+                Lever::RightHigh => Lever::LeftHigh,
+            };
+            self.clock(false);
+        }
+
+        /// A hand moves the piece of this code, by squares in the order of the wire.
+        fn moves(&mut self, from: u8, to: u8, piece: u8) {
+            for (square, code) in [(from, NONE), (to, piece)] {
+                self.now += 400;
+                let piece = PieceCode(code);
+                hear(&mut self.watcher, self.now, Message::Field { square, piece });
+            }
+        }
+
+        fn record(&mut self) -> String {
+            self.now += 30_000;
+            let mut due = self.watcher.poll_timeout();
+            while let Some(at) = due.filter(|at| at.0 <= self.now) {
+                self.watcher.handle_timeout(at);
+                due = self.watcher.poll_timeout();
+            }
+            self.watcher.game().moves.join(" ")
+        }
+
+        fn notices(&mut self) -> usize {
+            let events = std::iter::from_fn(|| self.watcher.poll_event());
+            let is_it =
+                |body: &Body| matches!(body, Body::Notice { code, .. } if *code == notice::CLOCK_STANDS);
+            events.filter(|event| is_it(&event.body)).count()
+        }
+    }
+
+    #[test]
+    fn half_moves_after_which_the_lever_is_turned_count_although_the_clock_stands() {
+        let mut table = Table::new();
+        table.moves(12, 28, 7);
+        table.turn();
+        table.moves(62, 45, 3);
+        table.turn();
+        table.moves(1, 18, 9);
+        table.turn();
+        assert_eq!(table.record(), "e2e4 e7e5 g1f3 b8c6");
+        assert_eq!(table.notices(), 1);
+        table.clock(true);
+        assert_eq!(table.record(), "e2e4 e7e5 g1f3 b8c6");
+    }
+
+    #[test]
+    fn a_half_move_that_is_read_after_the_lever_was_turned_counts() {
+        let mut table = Table::new();
+        table.turn();
+        table.moves(12, 28, 7);
+        assert_eq!(table.record(), "e2e4 e7e5");
+        assert_eq!(table.notices(), 0);
+    }
+
+    #[test]
+    fn what_hands_show_beside_a_clock_that_stands_is_no_half_move() {
+        let mut table = Table::new();
+        table.moves(12, 28, 7);
+        table.moves(62, 45, 3);
+        table.moves(1, 18, 9);
+        assert_eq!(table.record(), "e2e4");
+    }
+
+    #[test]
+    fn nor_is_it_where_an_arbiter_turns_the_lever_to_let_the_right_time_run() {
+        let mut table = Table::new();
+        table.turn();
+        table.now += 3000;
+        table.moves(12, 28, 7);
+        table.moves(28, 12, 7);
+        table.turn();
+        assert_eq!(table.record(), "e2e4");
+    }
+
+    #[test]
+    fn after_half_moves_without_the_lever_hands_only_show_something() {
+        let mut table = Table::new();
+        table.moves(12, 28, 7);
+        table.turn();
+        table.moves(62, 45, 3);
+        table.moves(1, 18, 9);
+        table.moves(61, 34, 4);
+        table.moves(5, 26, 10);
+        assert!(table.record().starts_with("e2e4 e7e5"));
+        assert!(table.watcher.game().moves.len() <= 4);
+    }
+}
