@@ -403,6 +403,7 @@ impl Core {
         game.take_up_what_stands(&mut ctx);
         game.judge(&mut ctx);
         game.look_for_falls(&mut ctx);
+        game.look_for_left_victim(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);

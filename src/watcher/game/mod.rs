@@ -28,6 +28,7 @@ pub(in crate::watcher) mod touch;
 mod turned;
 pub(in crate::watcher) mod unclocked;
 mod unread;
+mod victim;
 mod waits;
 mod withdrawn;
 
@@ -173,6 +174,8 @@ pub(super) struct Game {
     pub(super) missed_until: Option<Millis>,
     /// When a player pressed with whose hand pieces fell, as the watcher suspects and has said.
     pub(super) suspected_fall: Option<Millis>,
+    /// When a player pressed who had left on the board what he captured en passant, as the watcher suspects and has said.
+    pub(super) suspected_victim: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
     /// The press for which the watcher last asked the board for a dump.
@@ -228,6 +231,7 @@ impl Game {
             read_since: now,
             missed_until: None,
             suspected_fall: None,
+            suspected_victim: None,
             unbridged: None,
             asked: None,
             overruled: None,

@@ -40,6 +40,8 @@ pub(super) struct Weighed {
     missed_until: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suspected_fall: Option<Millis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suspected_victim: Option<Millis>,
     /// The press that is being judged, and later ones.
     press: Option<SavedPress>,
     later_presses: Vec<SavedPress>,
@@ -178,6 +180,7 @@ impl Weighed {
             read_since: game.read_since,
             missed_until: game.missed_until,
             suspected_fall: game.suspected_fall,
+            suspected_victim: game.suspected_victim,
             press: game.press.as_ref().map(SavedPress::of),
             later_presses: game.later_presses.iter().map(SavedPress::of).collect(),
             doubted: game.doubted,
@@ -221,6 +224,7 @@ impl Weighed {
         game.read_since = self.read_since;
         game.missed_until = self.missed_until;
         game.suspected_fall = self.suspected_fall;
+        game.suspected_victim = self.suspected_victim;
         game.press = self.press.as_ref().map(SavedPress::restore);
         game.later_presses = self.later_presses.iter().map(SavedPress::restore).collect();
         game.doubted = self.doubted;

@@ -1,0 +1,95 @@
+//! Captures en passant after which the captured pawn was left on the board. The capturing pawn has moved aside and taken nothing, so
+//! the act is illegal (3.7.3.1); but the board may also have failed to tell that the pawn is gone.
+
+use shakmaty::{Bitboard, Move, Square};
+
+use super::{
+    Game,
+    advice::{Finding, Scene},
+};
+use crate::{
+    board::{Code, act::Reason},
+    event::{Certainty, CompletedBy},
+    laws::IrregularityKind,
+    watcher::ctx::Ctx,
+};
+
+/// Whoever presses with one hand has taken the pawn off the board with it by then.
+const LEFT_MS: u64 = 1500;
+/// For so long a dump is waited for. A recorded board answers nobody.
+const DUMP_MS: u64 = 5000;
+/// So many half-moves later it may still be found.
+const LATELY: usize = 8;
+
+impl Game {
+    /// Looks whether a pawn that was captured en passant still stands on the board, or did for a while after the press.
+    pub(in crate::watcher) fn look_for_left_victim(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((ply, taken)) = self.left_victim(ctx) else {
+            return;
+        };
+        let made = &self.record[ply - 1];
+        let pressed = made.at;
+        if !ctx.passed(pressed, LEFT_MS) {
+            return;
+        }
+        let is_gone = ctx.sensed.at(taken).is_empty();
+        let is_told = ctx
+            .sensed
+            .last_dump()
+            .is_some_and(|dump| dump >= pressed + LEFT_MS);
+        // A dump, or that the pawn is taken off now, shows that no update was lost.
+        if !is_gone && !is_told {
+            self.ask(ctx, pressed);
+            if !ctx.passed(pressed, DUMP_MS) {
+                return;
+            }
+        }
+        self.suspected_victim = Some(pressed);
+        let made = &self.record[ply - 1];
+        let mut seen = made.stand.placement().clone();
+        seen.set(taken, Code::from((!self.mover(ply)).pawn()));
+        let scene = Scene {
+            ply,
+            before: self.stand_at(ply - 1).clone(),
+            seen,
+            at: pressed,
+            clock: made.clock,
+        };
+        let (act, from_to) = (made.uci.to_string(), made.kind.from_to());
+        let (kind, by) = (IrregularityKind::IllegalMove, self.mover(ply));
+        let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
+        finding.reason = Some(Reason::PieceCannotMoveSo);
+        finding.act = Some(act);
+        finding.squares = from_to.map_or(Bitboard::EMPTY, |(from, to)| Bitboard::from(from).with(to));
+        finding.squares.add(taken);
+        finding.target = Some(finding.before.clone());
+        self.accuse(ctx, finding, None);
+    }
+
+    /// One of the last half-moves is a capture en passant that was pressed for, and the captured pawn has been read on its square
+    /// since before it, at least for a while: the number of that half-move, and the square.
+    fn left_victim(&self, ctx: &Ctx<'_>) -> Option<(usize, Square)> {
+        if !self.on_record() || self.is_unproven(ctx, None) {
+            return None;
+        }
+        let first = self.plies().saturating_sub(LATELY) + 1;
+        (first..=self.plies()).rev().find_map(|ply| {
+            let made = &self.record[ply - 1];
+            let Some(Move::EnPassant { from, to }) = made.kind.legal() else {
+                return None;
+            };
+            let taken = Square::from_coords(to.file(), from.rank());
+            let pawn = Code::from((!self.mover(ply)).pawn());
+            // What was not measured may have happened at any time.
+            let unmeasured = ctx.sensed.slack() > 0 || ctx.lumped.is_some_and(|until| until >= made.at);
+            let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
+            let stands = reads == pawn && since < made.at;
+            let stood = reads.is_empty() && ctx.sensed.before(taken) == pawn && since > made.at + LEFT_MS;
+            let is_left = made.completed_by == CompletedBy::Clock
+                && self.suspected_victim != Some(made.at)
+                && self.stand().placement().at(taken).is_empty()
+                && (stands || stood && !unmeasured);
+            is_left.then_some((ply, taken))
+        })
+    }
+}
