@@ -160,6 +160,21 @@ pub(super) fn is_proper_array(placement: &Placement) -> bool {
     is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
 }
 
+/// True when all stands as in the initial position but for one pawn, which stands before its square.
+pub(super) fn has_pawn_astray(placement: &Placement) -> bool {
+    let differing = placement.differing(&Placement::ARRAY);
+    let mut squares = differing.into_iter();
+    let (Some(one), Some(other), None) = (squares.next(), squares.next(), squares.next()) else {
+        return false;
+    };
+    let is_pawn = |home: Square, astray: Square| {
+        let pawn = Placement::ARRAY.at(home);
+        let pawns = [Color::White, Color::Black].map(|color| Code::from(color.pawn()));
+        pawns.contains(&pawn) && placement.at(astray) == pawn && placement.at(home).is_empty()
+    };
+    one.file() == other.file() && one.distance(other) <= 2 && (is_pawn(one, other) || is_pawn(other, one))
+}
+
 /// True when one player has all pieces and the other lacks a single one: it was captured for nothing, or the board does not
 /// read it.
 pub(super) fn lacks_one(placement: &Placement) -> bool {

@@ -15,8 +15,8 @@ use crate::{
     watcher::{
         OrientationSetting, Table,
         arrays::{
-            Array, castling_of, has_kings_and_queens_exchanged, is_full_array, is_playable, kind_of,
-            lacks_one, lacks_unplayed, stand_of,
+            Array, castling_of, has_kings_and_queens_exchanged, has_pawn_astray, is_full_array, is_playable,
+            kind_of, lacks_one, lacks_unplayed, stand_of,
         },
         game::Game,
         midway::Midway,
@@ -317,6 +317,15 @@ impl Core {
             }
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
+        }
+        // No half-moves lead there with White to move.
+        if !in_doubt
+            && turn == Color::White
+            && has_pawn_astray(from)
+            && let Some((game, mut ctx)) = self.game_and_ctx(now)
+        {
+            let squares = from.differing(&Placement::ARRAY);
+            game.array_wrong(&mut ctx, from, squares, Certainty::Suspected);
         }
         // For a game that is taken up anew, the watcher reported this before.
         if self.orientation.is_sideways()

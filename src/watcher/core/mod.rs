@@ -2,6 +2,7 @@
 //! decided. Readings come in by `reading`, events go out by the outbox. The core knows no bytes.
 
 mod arbiter;
+mod first_array;
 mod first_side;
 mod glimpse;
 mod hardware;
@@ -361,6 +362,7 @@ impl Core {
 
     pub(super) fn review_game(&mut self, now: Millis) {
         self.lever_turned(now);
+        self.look_for_pawn_astray(now);
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };

@@ -1,17 +1,18 @@
-//! A wrong initial position that people put right on the board once the game has begun (7.2.1).
+//! A wrong initial position (7.2.1): people put it right on the board once the game has begun, or the first half-move shows that it
+//! was wrong.
 
 use std::sync::Arc;
 
-use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Move, Role, uci::UciMove};
 
 use super::{
-    Game,
+    Game, Press,
     made::{Made, names},
     waits::REST_MS,
 };
 use crate::{
-    board::{PlyKind, Stand},
-    event::{Body, Resolution, notice},
+    board::{Placement, PlyKind, Stand},
+    event::{Body, Certainty, Resolution, notice},
     laws::IrregularityKind,
     watcher::ctx::Ctx,
 };
@@ -26,7 +27,8 @@ impl Game {
     pub(in crate::watcher) fn look_for_array_put_right(&mut self, ctx: &mut Ctx<'_>) {
         let seen = ctx.sensed.placement();
         let recorded = self.stand().placement();
-        if self.plies() > EARLY || recorded == seen || recorded.occupied() != seen.occupied() {
+        let alike = recorded.occupied().count() == seen.occupied().count();
+        if self.plies() > EARLY || recorded == seen || !alike {
             return;
         }
         let right = Arc::new(Stand::initial());
@@ -62,6 +64,58 @@ impl Game {
         let message =
             "The pieces were put right: the half-moves of the game count from the initial position.";
         self.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
+    }
+
+    /// The record begins with a pawn's half-move that nobody saw made, and a player has pressed for another half-move of the same
+    /// side: the position in which that pawn stood astray, and the press.
+    pub(in crate::watcher) fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
+        let is_first = self.base == 0 && self.plies() <= 1 && self.later_presses.is_empty();
+        let press = self.press.as_ref().filter(|_| is_first)?;
+        if self.start.placement() != &Placement::ARRAY {
+            return None;
+        }
+        let best = self.lines.best();
+        let said = self.record.first().map(|made| (&made.kind, &made.stand));
+        let (kind, after) = said.or_else(|| best.plies.first().map(|ply| (&ply.kind, &ply.stand)))?;
+        let Move::Normal {
+            role: Role::Pawn, to, ..
+        } = kind.legal()?
+        else {
+            return None;
+        };
+        let astray = Stand::of_placement(after.placement(), self.start.turn(), CastlingMode::Standard);
+        let seen = ctx.sensed.placement();
+        let goes_on = |from: &Stand| from.candidates().any(|c| from.after(&c).placement() == seen);
+        let is_unseen = ctx.sensed.since(to) < ctx.clock.started_at;
+        (is_unseen && !goes_on(after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
+    }
+
+    /// The game began from `start`, and `press` was for its first half-move.
+    pub(in crate::watcher) fn begin_with_pawn_astray(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        start: Arc<Stand>,
+        press: Press,
+    ) {
+        let body = Body::MovesRetracted {
+            to_ply: 0,
+            reason: IrregularityKind::InitialPositionWrong.as_str().into(),
+            fen: Some(start.fen()),
+        };
+        self.emit(ctx, None, body);
+        let array = start.placement().clone();
+        let side = start.turn();
+        self.start = start;
+        self.record.clear();
+        self.restart_lines(ctx);
+        self.lines.press(press.at, ctx.sensed, side);
+        self.press = Some(Press { side, ..press });
+        self.array_wrong(
+            ctx,
+            &array,
+            array.differing(&Placement::ARRAY),
+            Certainty::Suspected,
+        );
     }
 
     /// The record, had its half-moves been made from `start`. None where one of them is not legal then.

@@ -1,0 +1,26 @@
+//! A pawn that stood astray in the initial position, and that the watcher took for the first half-move, which nobody saw made.
+
+use super::Core;
+use crate::time::Millis;
+
+impl Core {
+    /// The player who begins has made another half-move than the one that the watcher took for the first, and has pressed for it:
+    /// the initial position was wrong.
+    pub(super) fn look_for_pawn_astray(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if !game.is_watched() || game.gap || ctx.clock.was_found_running() {
+            return;
+        }
+        let Some((start, press)) = game.begun_with_pawn_astray(&ctx) else {
+            return;
+        };
+        if ctx.clock.is_configured() && press.side != start.turn() {
+            return;
+        }
+        let whites = ctx.clock.side_of(press.side);
+        game.begin_with_pawn_astray(&mut ctx, start, press);
+        self.clock.guess(whites);
+    }
+}
