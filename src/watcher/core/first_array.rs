@@ -10,7 +10,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if !game.is_watched() || game.gap || ctx.clock.was_found_running() {
+        if !game.is_watched() || game.gap {
             return;
         }
         let Some((start, press)) = game.begun_with_pawn_astray(&ctx) else {

@@ -86,7 +86,7 @@ impl Game {
         let astray = Stand::of_placement(after.placement(), self.start.turn(), CastlingMode::Standard);
         let seen = ctx.sensed.placement();
         let goes_on = |from: &Stand| from.candidates().any(|c| from.after(&c).placement() == seen);
-        let is_unseen = ctx.sensed.since(to) < ctx.clock.started_at;
+        let is_unseen = ctx.sensed.since(to) < self.began;
         (is_unseen && !goes_on(after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
     }
 
