@@ -12,6 +12,7 @@ use super::{
     lines::Lines,
     placement::Code,
     ply::{Ply, PlyKind},
+    row,
     sensed::Sensed,
     stand::targets,
     weight,
@@ -144,7 +145,9 @@ impl Line {
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
-        let missing = self.differing & !sensed.placement().occupied();
+        let occupied = sensed.placement().occupied();
+        let missing = self.differing & !occupied;
+        let missing = missing & !row::unread(missing, occupied);
         if missing.is_empty() {
             return None;
         }

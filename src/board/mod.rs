@@ -22,6 +22,7 @@ pub mod orientation;
 pub mod placement;
 pub mod ply;
 mod presses;
+mod row;
 pub mod sensed;
 pub mod stand;
 mod suspect;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 54] = [
+const FILES: [&str; 56] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -17,6 +17,7 @@ const FILES: [&str; 54] = [
     "board/sensed/hops.rs",
     "board/suspect.rs",
     "board/fall.rs",
+    "board/row.rs",
     "watcher/core/arbiter.rs",
     "watcher/at_rest.rs",
     "watcher/clock.rs",
@@ -38,6 +39,7 @@ const FILES: [&str; 54] = [
     "watcher/game/array.rs",
     "watcher/game/unclocked.rs",
     "watcher/game/victim.rs",
+    "watcher/game/exchanged.rs",
     "watcher/game/overruled.rs",
     "watcher/core/lifecycle.rs",
     "watcher/core/meanwhile.rs",

@@ -407,6 +407,7 @@ impl Core {
         game.look_for_falls(&mut ctx);
         game.look_for_left_victim(&mut ctx);
         game.look_after(&mut ctx);
+        game.look_for_exchanged(&mut ctx);
         game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);

@@ -280,7 +280,8 @@ impl Game {
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
             self.reinstate(ctx, many);
-        } else if !self.explains(seen)
+        } else if !self.take_exchanged(ctx)
+            && !self.explains(seen)
             && let Some(ply) = self.earlier(seen)
         {
             self.go_back(ctx, ply, "position_put_up_again");

@@ -11,6 +11,7 @@ pub(in crate::watcher) mod correct;
 mod displaced;
 pub(in crate::watcher) mod doubt;
 mod ending;
+mod exchanged;
 mod fallen;
 mod felt;
 mod finish;

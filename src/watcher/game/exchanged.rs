@@ -1,0 +1,61 @@
+//! A promoted piece that is exchanged for another one while the clock stands: the one that was meant was not at hand, and an arbiter
+//! has brought it (6.11.2), or has ruled so.
+
+use std::sync::Arc;
+
+use super::Game;
+use crate::{
+    board::{Bill, Line, Ply, PlyKind},
+    event::CompletedBy,
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// The other piece must stand for this long.
+const EXCHANGED_MS: u64 = 1500;
+
+impl Game {
+    /// Looks whether the piece of the last half-move, a promotion, has been exchanged while the clock stands.
+    pub(in crate::watcher) fn look_for_exchanged(&mut self, ctx: &mut Ctx<'_>) {
+        if self.exchanged(ctx).is_some() && ctx.still_for(EXCHANGED_MS) {
+            self.take_exchanged(ctx);
+        }
+    }
+
+    /// The record follows where the piece of the last half-move was exchanged. Returns true if it was.
+    pub(super) fn take_exchanged(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some(ply) = self.exchanged(ctx) else {
+            return false;
+        };
+        self.go_back(ctx, self.plies() - 1, "promoted_piece_exchanged");
+        self.announce(ctx, &ply, CompletedBy::Ruling);
+        self.restart_lines(ctx);
+        true
+    }
+
+    /// The last half-move as what stands on the board has it, where that is the same promotion to another piece.
+    fn exchanged(&self, ctx: &Ctx<'_>) -> Option<Ply> {
+        let made = self.record.last()?;
+        let promotion = made.kind.legal().filter(|mv| mv.is_promotion())?;
+        let stands = ctx.clock.stopped_at.is_some_and(|at| at >= made.at) || self.starts_again(ctx, made.at);
+        if !stands || ctx.sensed.is_felt() || self.open_at_board().next().is_some() {
+            return None;
+        }
+        let before = self.stand_at(self.plies() - 1);
+        let other = before.candidates().find(|candidate| {
+            let mv = candidate.mv;
+            let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
+            is_like && before.after(candidate).placement() == ctx.sensed.placement()
+        })?;
+        let after = Arc::new(before.after(&other));
+        let line = Line::new(before.clone(), ctx.sensed, ctx.now);
+        let kind = PlyKind::Legal(other.mv);
+        let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
+        line.plies.last().cloned()
+    }
+
+    /// The clock was started again just now, after the half-move that was made at `made`.
+    fn starts_again(&self, ctx: &Ctx<'_>, made: Millis) -> bool {
+        ctx.clock.started_at == ctx.now && ctx.now > made
+    }
+}
