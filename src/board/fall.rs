@@ -147,7 +147,7 @@ impl Line {
         last.kind.legal()?;
         let occupied = sensed.placement().occupied();
         let missing = self.differing & !occupied;
-        let missing = missing & !row::unread(missing, occupied);
+        let missing = missing & !self.unread_rows(sensed);
         if missing.is_empty() {
             return None;
         }
@@ -223,6 +223,19 @@ impl Line {
             two_hands,
             ..fall
         })
+    }
+
+    /// The squares of pieces that are not read because nothing is read of their rank or file.
+    fn unread_rows(&self, sensed: &Sensed) -> Bitboard {
+        let occupied = sensed.placement().occupied();
+        row::unread(self.stand.placement().occupied() & !occupied, occupied)
+    }
+
+    /// True when the pieces that fell, as this line has it, are those of a rank or file that is not read. The last of them may have
+    /// vanished a scan later.
+    fn takes_row_for_fall(&self, sensed: &Sensed) -> bool {
+        let fall = self.faults.fall.filter(|fall| !fall.is_over());
+        fall.is_some_and(|fall| (fall.homes() & self.unread_rows(sensed)).any())
     }
 
     /// True when at `left` the mover's hand was no longer over the board, and the opponent had lifted a piece for his reply.
@@ -422,6 +435,9 @@ impl Lines {
     pub(super) fn grow_fallen(&mut self, sensed: &Sensed) {
         if sensed.is_felt() || self.frozen {
             return;
+        }
+        if !self.lines.iter().all(|line| line.takes_row_for_fall(sensed)) {
+            self.lines.retain(|line| !line.takes_row_for_fall(sensed));
         }
         let fallen: Vec<Line> = self
             .lines
