@@ -142,6 +142,8 @@ impl Game {
             (Some(_), _) => TAKEN_BACK_MS,
             (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
             (None, true) => return,
+            // It stood before nobody read the board, and has told nothing since.
+            (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
         let seen = ctx.sensed.placement();

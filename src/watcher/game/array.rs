@@ -61,6 +61,11 @@ impl Game {
         while let Some(index) = self.open.iter().position(of_start) {
             self.resolve(ctx, index, Resolution::Restored);
         }
+        // From the right position the half-moves are legal.
+        let of_moves = |open: &super::Open| open.kind == IrregularityKind::IllegalMove && !open.by_hand;
+        while let Some(index) = self.open.iter().position(of_moves) {
+            self.withdraw(ctx, index);
+        }
         let message =
             "The pieces were put right: the half-moves of the game count from the initial position.";
         self.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
@@ -118,12 +123,12 @@ impl Game {
         );
     }
 
-    /// The record, had its half-moves been made from `start`. None where one of them is not legal then.
+    /// The record, had its half-moves been made from `start`. None where one of them is not legal then. What is illegal in the record
+    /// may have been legal for the piece that should have stood there.
     fn replayed(&self, start: &Arc<Stand>) -> Option<Vec<Made>> {
         let mut before = start.clone();
         let mut record = Vec::with_capacity(self.record.len());
         for made in &self.record {
-            made.kind.legal()?;
             let candidate = before
                 .candidates()
                 .find(|candidate| UciMove::from_move(candidate.mv, start.mode()) == made.uci)?;
