@@ -4,6 +4,7 @@ use super::{Settings, Watcher};
 use crate::{
     dgt::{ClockReading, Lever, Message, PieceCode},
     event::{Body, Certainty, Event},
+    laws::IrregularityKind,
     time::Millis,
 };
 
@@ -33,6 +34,17 @@ pub(super) fn certainties(watcher: &mut Watcher) -> Vec<Certainty> {
     };
     std::iter::from_fn(|| watcher.poll_event())
         .filter_map(certainty)
+        .collect()
+}
+
+/// What the watcher has reported since the last event was taken.
+pub(super) fn kinds(watcher: &mut Watcher) -> Vec<IrregularityKind> {
+    let kind = |event: Event| match event.body {
+        Body::Irregularity(said) => Some(said.kind),
+        _ => None,
+    };
+    std::iter::from_fn(|| watcher.poll_event())
+        .filter_map(kind)
         .collect()
 }
 

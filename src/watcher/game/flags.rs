@@ -20,6 +20,8 @@ use crate::{
 /// have to go on the record first.
 const FLAG_MS: u64 = 300;
 const FLAG_OWED_MS: u64 = 2500;
+/// With more time than this a flag does not fall.
+const SET_MS: u64 = 5000;
 
 /// The flags of a game. Each pair is White's and Black's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub(in crate::watcher) struct Flags {
     /// When the clock first showed this flag down.
     #[serde(skip)]
     seen: [Option<Millis>; 2],
+    /// The time that the clock showed when it ran last, in milliseconds.
+    #[serde(skip)]
+    ran: Option<[u64; 2]>,
     pub(super) progress: Progress,
 }
 
@@ -42,7 +47,15 @@ impl Game {
     /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(in crate::watcher) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
         self.follow_periods(ctx);
-        let down: Vec<Color> = ctx.clock.flags().collect();
+        let shown = ctx.clock.state().filter(|_| ctx.clock.runs());
+        self.flags.ran = shown
+            .map(|clock| Color::ALL.map(|side| time_of(&clock, side)))
+            .or(self.flags.ran);
+        let down: Vec<Color> = ctx
+            .clock
+            .flags()
+            .filter(|side| !self.is_set(ctx, *side))
+            .collect();
         for side in Color::ALL {
             let seen = &mut self.flags.seen[side as usize];
             if down.contains(&side) {
@@ -61,6 +74,14 @@ impl Game {
         for side in in_order {
             self.look_at_flag(ctx, side);
         }
+    }
+
+    /// True where the flag of `side` came down while the clock stood, and there had been time: an arbiter sets the clock. It counts
+    /// if it is still down when the clock runs.
+    fn is_set(&self, ctx: &Ctx<'_>, side: Color) -> bool {
+        let stood = ctx.clock.stopped_at.is_some_and(|at| at < ctx.now) && !ctx.clock.runs();
+        let had_time = self.flags.ran.is_some_and(|ran| ran[side as usize] > SET_MS);
+        stood && had_time && self.flags.seen[side as usize].is_none()
     }
 
     /// Reports the flag of `side`, which is down, once the half-moves are on the record that were pressed for
@@ -156,5 +177,58 @@ impl Game {
             let periods = &ctx.settings.periods;
             self.flags.progress.shows(periods, side, made_by(side, made), ms);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        dgt::{ClockReading, ClockTime, Lever, Message},
+        laws::IrregularityKind,
+        watcher::{
+            Watcher,
+            testing::{after_e4, hear, kinds},
+        },
+    };
+
+    /// A frame of the clock with these seconds for White and Black, left and right. A flag is down at 0.
+    fn show(watcher: &mut Watcher, at: u64, seconds: [u32; 2], running: bool) {
+        let mut reading = ClockReading::of_seconds(seconds[0], seconds[1], running, Lever::RightHigh);
+        for (time, seconds) in [(&mut reading.left, seconds[0]), (&mut reading.right, seconds[1])] {
+            *time = ClockTime {
+                flag: seconds == 0,
+                ..*time
+            };
+        }
+        hear(watcher, at, Message::Clock(reading));
+    }
+
+    #[test]
+    fn who_sets_the_clock_and_passes_zero_lets_no_flag_fall() {
+        let mut watcher = after_e4();
+        show(&mut watcher, 7000, [600, 590], true);
+        show(&mut watcher, 8000, [600, 590], false);
+        show(&mut watcher, 10_000, [600, 0], false);
+        show(&mut watcher, 14_000, [600, 650], false);
+        show(&mut watcher, 16_000, [600, 650], true);
+        show(&mut watcher, 20_000, [600, 646], true);
+        assert_eq!(kinds(&mut watcher), []);
+    }
+
+    #[test]
+    fn a_flag_that_stops_the_clock_has_fallen_and_so_has_one_that_is_down_when_it_runs() {
+        let mut watcher = after_e4();
+        show(&mut watcher, 7000, [600, 1], true);
+        show(&mut watcher, 8000, [600, 0], false);
+        show(&mut watcher, 10_000, [600, 0], false);
+        assert_eq!(kinds(&mut watcher), [IrregularityKind::FlagFall]);
+
+        let mut watcher = after_e4();
+        show(&mut watcher, 7000, [600, 590], true);
+        show(&mut watcher, 8000, [600, 590], false);
+        show(&mut watcher, 10_000, [600, 0], false);
+        show(&mut watcher, 14_000, [600, 0], true);
+        show(&mut watcher, 20_000, [600, 0], true);
+        assert_eq!(kinds(&mut watcher), [IrregularityKind::FlagFall]);
     }
 }

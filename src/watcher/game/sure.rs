@@ -54,8 +54,16 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
 /// `placement`: it stands between the two. A hand takes longer to carry a piece, unless it only pushes it.
 fn has_hopped(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> bool {
     let since = ctx.now - BETWEEN_MS;
-    let hopped = |square: Square| ctx.sensed.has_hopped(square, placement.at(square), since);
+    let hopped = |square: Square| ctx.sensed.hops(square, placement.at(square), since) > 0;
     finding.squares.into_iter().any(hopped)
+}
+
+/// True when a piece that seems to have been displaced has gone and come more than once where it stands in `placement`: its chip or
+/// the square fails.
+fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> bool {
+    let since = ctx.now - BETWEEN_MS;
+    let flickers = |square: Square| ctx.sensed.flickers(square, placement.at(square), since);
+    finding.squares.into_iter().any(|square| flickers(square) > 1)
 }
 
 impl Game {
@@ -79,7 +87,11 @@ impl Game {
                         || has_hopped(ctx, finding, stood)
                         || has_hopped(ctx, finding, ctx.sensed.placement())
                 }
-                IrregularityKind::PiecesDisplaced => has_hopped(ctx, finding, stood),
+                IrregularityKind::PiecesDisplaced => {
+                    has_hopped(ctx, finding, stood)
+                        || has_flickered(ctx, finding, stood)
+                        || self.may_be_no_half_move(ctx, finding)
+                }
                 _ => false,
             };
         if finding.reported.is_none() && unknown {
@@ -97,6 +109,18 @@ impl Game {
         } else {
             finding.certainty
         }
+    }
+
+    /// True when the piece of the half-move at which pieces were displaced stands between two squares. Then the displaced piece may
+    /// have made the half-move.
+    fn may_be_no_half_move(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let made = finding.ply.checked_sub(1).and_then(|i| self.record.get(i));
+        made.and_then(|made| Some((made.kind.from_to()?.1, made)))
+            .is_some_and(|(to, made)| {
+                let code = made.stand.placement().at(to);
+                let since = ctx.now - BETWEEN_MS;
+                ctx.sensed.hops(to, code, since) > 0 && ctx.sensed.flickers(to, code, since) > 0
+            })
     }
 
     /// True when a player moved the opponent's piece back to where it came from, and nobody stopped the clock
