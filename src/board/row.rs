@@ -5,6 +5,9 @@ use shakmaty::{Bitboard, File, Rank};
 /// A sleeve takes along pieces this close together: one on each side of a square, in steps of the king.
 const SLEEVE: u32 = 2;
 
+/// So many pieces of a row show that it is not read: of two, a hand may hold one, and the other may have fallen.
+const SEVERAL: usize = 3;
+
 /// Of the squares `missing`, on which pieces should stand, those of a rank or file that is read to be empty throughout and whose
 /// pieces stood too far apart for one sleeve.
 pub(super) fn unread(missing: Bitboard, occupied: Bitboard) -> Bitboard {
@@ -13,7 +16,9 @@ pub(super) fn unread(missing: Bitboard, occupied: Bitboard) -> Bitboard {
     let is_unread = |row: &Bitboard| {
         let gone = missing & *row;
         let ends = gone.first().zip(gone.last());
-        (occupied & *row).is_empty() && ends.is_some_and(|(first, last)| first.distance(last) > SLEEVE)
+        (occupied & *row).is_empty()
+            && gone.count() >= SEVERAL
+            && ends.is_some_and(|(first, last)| first.distance(last) > SLEEVE)
     };
     let rows = ranks.chain(files).filter(is_unread);
     missing & rows.fold(Bitboard::EMPTY, |all, row| all | row)
@@ -42,7 +47,7 @@ mod tests {
             unread(of(&[Square::A6, Square::C6]), Bitboard::EMPTY),
             Bitboard::EMPTY
         );
-        let missing = of(&[Square::A6, Square::F6]);
+        let missing = of(&[Square::A6, Square::C6, Square::F6]);
         assert_eq!(unread(missing, of(&[Square::H6])), Bitboard::EMPTY);
     }
 }
