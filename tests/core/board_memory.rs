@@ -218,6 +218,15 @@ fn a_daemon_down_for_ten_minutes_loses_no_move() {
     nothing_is_lost(Away::Daemon(30));
 }
 
+/// What stands on the board after the gap seems to speak against the last half-move before it.
+#[test]
+fn what_was_whole_before_a_gap_waits_for_the_log() {
+    let seed = 9;
+    let game = Game::made_up(seed);
+    let told = play(&game, Away::Daemon(30), LogFate::Told, seed);
+    assert_eq!(told.moves, game.uci, "{:?}", told.notices);
+}
+
 /// Often before the board has answered, sometimes long after.
 #[test]
 fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {

@@ -345,7 +345,8 @@ impl Game {
         }
         // The board's log will tell what was played after the last complete record.
         let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
-        if self.recalls() && self.base + self.kept() < whole {
+        let may_tell = self.recalls() || self.may_recall() && self.unbridged.is_some();
+        if may_tell && self.base + self.kept() < whole {
             return;
         }
         let left = *self.left_since.get_or_insert(ctx.now);
