@@ -228,7 +228,9 @@ impl Line {
     /// The squares of pieces that are not read because nothing is read of their rank or file.
     fn unread_rows(&self, sensed: &Sensed) -> Bitboard {
         let occupied = sensed.placement().occupied();
-        row::unread(self.stand.placement().occupied() & !occupied, occupied)
+        let pieces = self.stand.placement().occupied();
+        let vanished = |square| sensed.vanished_at(square, self.stand.placement().at(square));
+        row::unread(pieces & !occupied, occupied) | row::vanished(pieces, vanished)
     }
 
     /// True when the pieces that fell, as this line has it, are those of a rank or file that is not read. The last of them may have

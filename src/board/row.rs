@@ -1,6 +1,8 @@
 //! Ranks and files of which nothing is read: a wire is loose.
 
-use shakmaty::{Bitboard, File, Rank};
+use shakmaty::{Bitboard, File, Rank, Square};
+
+use crate::time::Millis;
 
 /// A sleeve takes along pieces this close together: one on each side of a square, in steps of the king.
 const SLEEVE: u32 = 2;
@@ -8,27 +10,48 @@ const SLEEVE: u32 = 2;
 /// So many pieces of a row show that it is not read: of two, a hand may hold one, and the other may have fallen.
 const SEVERAL: usize = 3;
 
-/// Of the squares `missing`, on which pieces should stand, those of a rank or file that is read to be empty throughout and whose
-/// pieces stood too far apart for one sleeve.
-pub(super) fn unread(missing: Bitboard, occupied: Bitboard) -> Bitboard {
+/// The pieces of a row that is not read any more vanish within this time (milliseconds): two scans, and a margin.
+const TOGETHER_MS: u64 = 300;
+
+fn rows() -> impl Iterator<Item = Bitboard> {
     let ranks = Rank::ALL.into_iter().map(Bitboard::from_rank);
-    let files = File::ALL.into_iter().map(Bitboard::from_file);
-    let is_unread = |row: &Bitboard| {
-        let gone = missing & *row;
-        let ends = gone.first().zip(gone.last());
-        (occupied & *row).is_empty()
-            && gone.count() >= SEVERAL
-            && ends.is_some_and(|(first, last)| first.distance(last) > SLEEVE)
+    ranks.chain(File::ALL.into_iter().map(Bitboard::from_file))
+}
+
+/// True where pieces on `squares` of a row are too many, and too far apart, to have been taken along by a sleeve.
+fn are_many(squares: Bitboard) -> bool {
+    let ends = squares.first().zip(squares.last());
+    squares.count() >= SEVERAL && ends.is_some_and(|(first, last)| first.distance(last) > SLEEVE)
+}
+
+/// Of the squares `missing`, on which pieces should stand, those of a rank or file that is read to be empty throughout and has lost
+/// more than a sleeve takes along.
+pub(super) fn unread(missing: Bitboard, occupied: Bitboard) -> Bitboard {
+    let is_unread = |row: &Bitboard| (occupied & *row).is_empty() && are_many(missing & *row);
+    missing
+        & rows()
+            .filter(is_unread)
+            .fold(Bitboard::EMPTY, |all, row| all | row)
+}
+
+/// Of the squares `pieces`, on which pieces should stand, those of a rank or file all of whose pieces vanished at once, whether they
+/// are read again by now or not. `vanished` tells when the piece of a square did.
+pub(super) fn vanished(pieces: Bitboard, vanished: impl Fn(Square) -> Option<Millis>) -> Bitboard {
+    let is_lost = |row: &Bitboard| {
+        let of_row = pieces & *row;
+        let times: Option<Vec<Millis>> = of_row.into_iter().map(&vanished).collect();
+        let within = times.is_some_and(|times| {
+            let ends = times.iter().min().zip(times.iter().max());
+            ends.is_some_and(|(first, last)| last.since(*first) <= TOGETHER_MS)
+        });
+        within && are_many(of_row)
     };
-    let rows = ranks.chain(files).filter(is_unread);
-    missing & rows.fold(Bitboard::EMPTY, |all, row| all | row)
+    pieces & rows().filter(is_lost).fold(Bitboard::EMPTY, |all, row| all | row)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use shakmaty::Square;
 
     fn of(squares: &[Square]) -> Bitboard {
         squares.iter().copied().collect()
@@ -49,5 +72,17 @@ mod tests {
         );
         let missing = of(&[Square::A6, Square::C6, Square::F6]);
         assert_eq!(unread(missing, of(&[Square::H6])), Bitboard::EMPTY);
+    }
+
+    #[test]
+    fn nor_have_those_that_are_read_again_one_by_one() {
+        let row = of(&[Square::A1, Square::C1, Square::F1]);
+        let at = |square: Square| (square != Square::E4).then_some(Millis(u64::from(square.to_u32()) * 10));
+        assert_eq!(vanished(row.with(Square::D4), at), row);
+        assert_eq!(
+            vanished(row.with(Square::H1), |square| (square != Square::H1)
+                .then_some(Millis(9))),
+            Bitboard::EMPTY
+        );
     }
 }

@@ -138,6 +138,11 @@ impl Board {
         }
     }
 
+    /// True where the latest reading of the clock has a time that runs.
+    pub(super) fn clock_runs(&self) -> bool {
+        self.clock.is_some_and(|reading| reading.clock.running.is_some())
+    }
+
     /// Notes that pages are told of the board: from now on they count on from the latest reading of its clock.
     pub(super) fn changed_at(&mut self, revision: u64) {
         self.revision = revision;

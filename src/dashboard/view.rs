@@ -287,7 +287,9 @@ impl Hall {
                 .map_or(0, |reading| now_ms.saturating_sub(reading.at_ms)),
             problems: board.position.problems.clone(),
             open: board.open_cases(key),
-            asks: board.asks(),
+            asks: board
+                .asks()
+                .filter(|asks| *asks != crate::event::notice::CLOCK_STANDS || !board.clock_runs()),
             past: match board.missing() {
                 Some(_) if gateway_online => PastView::Asked,
                 Some(_) => PastView::Away,

@@ -175,6 +175,31 @@ pub(super) fn has_pawn_astray(placement: &Placement) -> bool {
     one.file() == other.file() && one.distance(other) <= 2 && (is_pawn(one, other) || is_pawn(other, one))
 }
 
+/// The initial position with one pawn of `color` before its square, where it has stood since before `began`, whatever else moved
+/// since.
+pub(super) fn array_with_pawn_astray(sensed: &Sensed, color: Color, began: Millis) -> Option<Placement> {
+    let pawn = Code::from(color.pawn());
+    let home = Bitboard::from_rank(color.fold_wb(Rank::Second, Rank::Seventh));
+    let stood = |square: &Square| sensed.since(*square) < began;
+    let (lacking, standing) = (
+        home & !sensed.placement().occupied(),
+        sensed.placement().squares_of(pawn) & !home,
+    );
+    let mut astray = lacking.into_iter().filter(stood).flat_map(|from| {
+        let before = standing.into_iter().filter(stood);
+        before
+            .filter(move |to| to.file() == from.file())
+            .map(move |to| (from, to))
+    });
+    let (Some((from, to)), None) = (astray.next(), astray.next()) else {
+        return None;
+    };
+    let mut array = Placement::ARRAY;
+    array.set(from, Code::EMPTY);
+    array.set(to, pawn);
+    has_pawn_astray(&array).then_some(array)
+}
+
 /// True when one player has all pieces and the other lacks a single one: it was captured for nothing, or the board does not
 /// read it.
 pub(super) fn lacks_one(placement: &Placement) -> bool {

@@ -35,6 +35,20 @@ impl Sensed {
         if code.is_empty() { 0 } else { hops.count() }
     }
 
+    /// When `code` was read no more on `square`, where it had been read; it may be read there again.
+    #[must_use]
+    pub fn vanished_at(&self, square: Square, code: Code) -> Option<Millis> {
+        match self.shown(square) {
+            [(now, gone), (before, _), ..] if now.is_empty() && before == code => Some(gone),
+            [(now, _), (between, gone), (before, _), ..]
+                if now == code && between.is_empty() && before == code =>
+            {
+                Some(gone)
+            }
+            _ => None,
+        }
+    }
+
     /// How often `code` was read no more on `square` since `from`, and was read there again, as far as that is remembered.
     #[must_use]
     pub fn flickers(&self, square: Square, code: Code, from: Millis) -> usize {

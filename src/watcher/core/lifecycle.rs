@@ -318,7 +318,7 @@ impl Core {
             game.lines.set_clock_runs(runs);
             game.clock_used = runs;
         }
-        // No half-moves lead there with White to move.
+        // Hardly any half-moves lead there with White to move.
         if !in_doubt
             && turn == Color::White
             && has_pawn_astray(from)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Move, Role, uci::UciMove};
+use shakmaty::{CastlingMode, uci::UciMove};
 
 use super::{
     Game, Press,
@@ -14,7 +14,7 @@ use crate::{
     board::{Placement, PlyKind, Stand},
     event::{Body, Certainty, Resolution, notice},
     laws::IrregularityKind,
-    watcher::ctx::Ctx,
+    watcher::{arrays::array_with_pawn_astray, ctx::Ctx},
 };
 
 /// In a longer record, in half-moves, nobody puts the initial position right any more: with limited supervision the Laws have the
@@ -62,7 +62,10 @@ impl Game {
             self.resolve(ctx, index, Resolution::Restored);
         }
         // From the right position the half-moves are legal.
-        let of_moves = |open: &super::Open| open.kind == IrregularityKind::IllegalMove && !open.by_hand;
+        let plies = self.plies();
+        let of_moves = |open: &super::Open| {
+            open.kind == IrregularityKind::IllegalMove && open.ply <= plies && !open.by_hand
+        };
         while let Some(index) = self.open.iter().position(of_moves) {
             self.withdraw(ctx, index);
         }
@@ -71,28 +74,21 @@ impl Game {
         self.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
     }
 
-    /// The record begins with a pawn's half-move that nobody saw made, and a player has pressed for another half-move of the same
-    /// side: the position in which that pawn stood astray, and the press.
+    /// A pawn stood before its square when the game began, as if its half-move had been made, and a player has pressed for another
+    /// half-move of the same side: the position in which that pawn stood astray, and the press.
     pub(in crate::watcher) fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
         let is_first = self.base == 0 && self.plies() <= 1 && self.later_presses.is_empty();
         let press = self.press.as_ref().filter(|_| is_first)?;
         if self.start.placement() != &Placement::ARRAY {
             return None;
         }
-        let best = self.lines.best();
-        let said = self.record.first().map(|made| (&made.kind, &made.stand));
-        let (kind, after) = said.or_else(|| best.plies.first().map(|ply| (&ply.kind, &ply.stand)))?;
-        let Move::Normal {
-            role: Role::Pawn, to, ..
-        } = kind.legal()?
-        else {
-            return None;
-        };
-        let astray = Stand::of_placement(after.placement(), self.start.turn(), CastlingMode::Standard);
+        // The record may begin with that pawn, or with the other half-move.
+        let astray = array_with_pawn_astray(ctx.sensed, self.start.turn(), self.began)?;
+        let after = Stand::of_placement(&astray, !self.start.turn(), CastlingMode::Standard);
+        let astray = Stand::of_placement(&astray, self.start.turn(), CastlingMode::Standard);
         let seen = ctx.sensed.placement();
         let goes_on = |from: &Stand| from.candidates().any(|c| from.after(&c).placement() == seen);
-        let is_unseen = ctx.sensed.since(to) < self.began;
-        (is_unseen && !goes_on(after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
+        (!goes_on(&after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
     }
 
     /// The game began from `start`, and `press` was for its first half-move.

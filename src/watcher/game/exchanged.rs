@@ -37,7 +37,9 @@ impl Game {
     fn exchanged(&self, ctx: &Ctx<'_>) -> Option<Ply> {
         let made = self.record.last()?;
         let promotion = made.kind.legal().filter(|mv| mv.is_promotion())?;
-        let stands = ctx.clock.stopped_at.is_some_and(|at| at >= made.at) || self.starts_again(ctx, made.at);
+        let stopped = ctx.clock.stopped_at;
+        let since = |at: Millis| at >= made.at || made.completed_by == CompletedBy::Ruling;
+        let stands = stopped.is_some_and(since) || self.starts_again(ctx, made.at);
         if !stands || ctx.sensed.is_felt() || self.open_at_board().next().is_some() {
             return None;
         }

@@ -33,9 +33,9 @@ pub(in crate::watcher) struct Flags {
     /// When the clock first showed this flag down.
     #[serde(skip)]
     seen: [Option<Millis>; 2],
-    /// The time that the clock showed when it ran last, in milliseconds.
+    /// The time that the clock showed before this flag was down, in milliseconds.
     #[serde(skip)]
-    ran: Option<[u64; 2]>,
+    before: [Option<u64>; 2],
     pub(super) progress: Progress,
 }
 
@@ -47,15 +47,17 @@ impl Game {
     /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
     pub(in crate::watcher) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
         self.follow_periods(ctx);
-        let shown = ctx.clock.state().filter(|_| ctx.clock.runs());
-        self.flags.ran = shown
-            .map(|clock| Color::ALL.map(|side| time_of(&clock, side)))
-            .or(self.flags.ran);
-        let down: Vec<Color> = ctx
-            .clock
-            .flags()
+        let flags: Vec<Color> = ctx.clock.flags().collect();
+        let down: Vec<Color> = flags
+            .iter()
+            .copied()
             .filter(|side| !self.is_set(ctx, *side))
             .collect();
+        if let Some(clock) = ctx.clock.state() {
+            for side in Color::ALL.into_iter().filter(|side| !flags.contains(side)) {
+                self.flags.before[side as usize] = Some(time_of(&clock, side));
+            }
+        }
         for side in Color::ALL {
             let seen = &mut self.flags.seen[side as usize];
             if down.contains(&side) {
@@ -80,7 +82,7 @@ impl Game {
     /// if it is still down when the clock runs.
     fn is_set(&self, ctx: &Ctx<'_>, side: Color) -> bool {
         let stood = ctx.clock.stopped_at.is_some_and(|at| at < ctx.now) && !ctx.clock.runs();
-        let had_time = self.flags.ran.is_some_and(|ran| ran[side as usize] > SET_MS);
+        let had_time = self.flags.before[side as usize].is_some_and(|ms| ms > SET_MS);
         stood && had_time && self.flags.seen[side as usize].is_none()
     }
 

@@ -68,7 +68,7 @@ impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx, false);
-        while self.is_watched() {
+        while self.is_watched() && !self.is_once_unclocked() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).filter(|_| self.on_record()).cloned() else {
@@ -174,6 +174,12 @@ impl Game {
                 return None;
             }
             return Some(CompletedBy::Clock);
+        }
+        // Beside a clock that stands, hands may only show something, until somebody turns the lever.
+        let may_show = self.is_played_unclocked() && !ctx.clock.runs();
+        if may_show && reply.is_none_or(|reply| reply.pressed.is_none()) {
+            ctx.wait_for("the lever to be turned");
+            return None;
         }
         if let Some(reply) = reply {
             let since = reply.pressed.unwrap_or(reply.at).max(reply.at);
@@ -387,7 +393,7 @@ impl Game {
         } else {
             self.is_overruled(ctx)
         };
-        if stands || !self.withdrawn.is_empty() {
+        if stands || !self.withdrawn.is_empty() || self.is_once_unclocked() {
             return;
         }
         self.correct(ctx, true);

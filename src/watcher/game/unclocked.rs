@@ -20,8 +20,8 @@ pub(in crate::watcher) struct Unclocked {
     turned: Option<(Millis, Color)>,
     /// Number of half-moves after which the lever was turned, since the clock was stopped.
     turns: u32,
-    /// How often the lever was turned since the clock was stopped, or since the last of these half-moves was found.
-    tries: u32,
+    /// The arbiter was told that the clock stands.
+    told: bool,
 }
 
 impl Unclocked {
@@ -29,6 +29,7 @@ impl Unclocked {
     pub(in crate::watcher) fn after(turns: u32) -> Self {
         Self {
             turns,
+            told: turns >= BOTH,
             ..Self::default()
         }
     }
@@ -43,13 +44,17 @@ impl Game {
     pub(in crate::watcher) fn lever_turned(&mut self, ctx: &mut Ctx<'_>, side: Color) {
         if self.clock_used && self.is_watched() {
             self.unclocked.turned = Some((ctx.now, side));
-            self.unclocked.tries += 1;
         }
     }
 
     /// True while half-moves count although the clock stands.
     pub(in crate::watcher) fn is_played_unclocked(&self) -> bool {
         self.unclocked.turns > 0
+    }
+
+    /// True while only one player has turned the lever: somebody may have shown a half-move, or set the lever.
+    pub(super) fn is_once_unclocked(&self) -> bool {
+        self.is_played_unclocked() && self.unclocked.turns < BOTH
     }
 
     /// Looks for the half-move after which a player turned the lever of a clock that stands.
@@ -62,16 +67,21 @@ impl Game {
         if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.open_at_board().next().is_some() {
             self.unclocked.turned = None;
         } else if let Some(lines) = self.played_unclocked(ctx, side) {
-            self.withdrawn.clear();
             self.lines = lines;
-            let turns = self.unclocked.turns + 1;
-            self.unclocked = Unclocked::after(turns);
-            self.says_that_clock_stands(ctx);
+            self.unclocked = Unclocked {
+                turns: self.unclocked.turns + 1,
+                told: self.unclocked.told,
+                ..Unclocked::default()
+            };
+            if !self.is_once_unclocked() {
+                self.withdrawn.clear();
+                self.says_that_clock_stands(ctx);
+            }
         }
     }
 
-    /// The hypotheses that go on from the record by as many half-moves as the lever was turned at most, if the best of them explains
-    /// the board by a half-move of `side`.
+    /// The hypotheses that go on from the record, if the best of them explains the board by a half-move of `side`, and the lever was
+    /// turned for most of those before.
     fn played_unclocked(&self, ctx: &Ctx<'_>, side: Color) -> Option<Lines> {
         if self.put_up_again(ctx.sensed.placement()).is_some() {
             return None;
@@ -85,12 +95,14 @@ impl Game {
         // The opponent may have replied already.
         let replied = usize::from(best.turn() == side);
         let own = best.plies.backwards().nth(replied)?;
+        let later = || best.plies.backwards().take(more).skip(replied);
+        let unturned = later().filter(|ply| ply.pressed.is_none()).count();
         // Nobody turns the lever first for what was shown before.
-        let least = usize::from(!self.is_played_unclocked());
-        let many = least + replied..=self.unclocked.tries as usize + replied;
+        let is_new = more > replied || self.is_played_unclocked();
         // A hand may be at the board again.
         let is_lifted = |square| ctx.sensed.at(square).is_empty();
-        let fits = many.contains(&more)
+        let fits = is_new
+            && unturned <= SHOWN
             && own.pressed == Some(ctx.now)
             && own.kind.legal().is_some()
             && best.differing().into_iter().all(is_lifted)
@@ -103,14 +115,17 @@ impl Game {
         let best = self.lines.best();
         let unturned = best.plies.backwards().take_while(|ply| ply.pressed.is_none());
         if self.is_played_unclocked() && !self.lines.frozen && unturned.count() >= SHOWN {
-            self.unclocked = Unclocked::default();
+            self.unclocked = Unclocked {
+                told: self.unclocked.told,
+                ..Unclocked::default()
+            };
             self.restart_lines(ctx);
             self.lines.frozen = true;
         }
     }
 
-    fn says_that_clock_stands(&self, ctx: &mut Ctx<'_>) {
-        if self.unclocked.turns == BOTH {
+    fn says_that_clock_stands(&mut self, ctx: &mut Ctx<'_>) {
+        if !std::mem::replace(&mut self.unclocked.told, true) {
             let message = "The players move and turn the lever, and the clock stands: nobody's time runs.";
             self.notice(ctx, notice::CLOCK_STANDS, message);
         }
@@ -205,10 +220,27 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_them_may_come_without_the_lever() {
+        let mut table = Table::new();
+        table.moves(12, 28, 7);
+        table.moves(62, 45, 3);
+        table.turn();
+        table.turn();
+        table.moves(1, 18, 9);
+        table.turn();
+        table.moves(61, 34, 4);
+        table.turn();
+        table.clock(true);
+        assert_eq!(table.record(), "e2e4 e7e5 g1f3 b8c6 f1c4");
+    }
+
+    #[test]
     fn a_half_move_that_is_read_after_the_lever_was_turned_counts() {
         let mut table = Table::new();
         table.turn();
         table.moves(12, 28, 7);
+        assert_eq!(table.record(), "e2e4", "one may be an accident");
+        table.clock(true);
         assert_eq!(table.record(), "e2e4 e7e5");
         assert_eq!(table.notices(), 0);
     }
@@ -239,10 +271,11 @@ mod tests {
         table.moves(12, 28, 7);
         table.turn();
         table.moves(62, 45, 3);
+        table.turn();
         table.moves(1, 18, 9);
         table.moves(61, 34, 4);
         table.moves(5, 26, 10);
-        assert!(table.record().starts_with("e2e4 e7e5"));
-        assert!(table.watcher.game().moves.len() <= 4);
+        assert_eq!(table.record(), "e2e4 e7e5 g1f3");
+        assert_eq!(table.notices(), 1);
     }
 }

@@ -73,7 +73,7 @@ impl Game {
             return None;
         }
         let first = self.plies().saturating_sub(LATELY) + 1;
-        (first..=self.plies()).rev().find_map(|ply| {
+        (first..=self.plies()).find_map(|ply| {
             let made = &self.record[ply - 1];
             let Some(Move::EnPassant { from, to }) = made.kind.legal() else {
                 return None;
@@ -84,9 +84,12 @@ impl Game {
             let unmeasured = ctx.sensed.slack() > 0 || ctx.lumped.is_some_and(|until| until >= made.at);
             let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
             let stands = reads == pawn && since < made.at;
-            let stood = reads.is_empty() && ctx.sensed.before(taken) == pawn && since > made.at + LEFT_MS;
+            // Another pawn may have come there meanwhile, and gone.
+            let since_before = since - ctx.sensed.stood_for(taken) < made.at;
+            let left_late = reads.is_empty() && since > made.at + LEFT_MS;
+            let stood = left_late && since_before && ctx.sensed.before(taken) == pawn;
             let is_left = made.completed_by == CompletedBy::Clock
-                && self.suspected_victim != Some(made.at)
+                && self.suspected_victim.is_none_or(|told| made.at > told)
                 && self.stand().placement().at(taken).is_empty()
                 && (stands || stood && !unmeasured);
             is_left.then_some((ply, taken))
