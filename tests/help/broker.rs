@@ -113,8 +113,16 @@ impl Mosquitto {
     /// Stops it as a service manager does; it writes down what it holds.
     pub fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            let _ = Command::new("kill").arg(child.id().to_string()).status();
-            let _ = child.wait();
+            let pid = child.id();
+            let mut runs = || child.try_wait().is_ok_and(|ended| ended.is_none());
+            // A broker that has just started may overlook the first signal.
+            while runs() {
+                let _ = Command::new("kill").arg(pid.to_string()).status();
+                let until = Instant::now() + Duration::from_secs(2);
+                while runs() && Instant::now() < until {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+            }
         }
     }
 

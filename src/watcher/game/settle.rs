@@ -68,7 +68,7 @@ impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx, false);
-        while self.is_watched() && !self.is_once_unclocked() {
+        while self.is_watched() && !self.awaits_other_lever() {
             let k = self.announced();
             let best = self.lines.best();
             let Some(ply) = best.plies.get(k).filter(|_| self.on_record()).cloned() else {
@@ -393,7 +393,8 @@ impl Game {
         } else {
             self.is_overruled(ctx)
         };
-        if stands || !self.withdrawn.is_empty() || self.is_once_unclocked() {
+        let is_shown = self.is_once_unclocked() && !self.lines.best().differing().is_empty();
+        if stands || !self.withdrawn.is_empty() || is_shown {
             return;
         }
         self.correct(ctx, true);

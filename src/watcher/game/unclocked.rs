@@ -57,6 +57,11 @@ impl Game {
         self.is_played_unclocked() && self.unclocked.turns < BOTH
     }
 
+    /// True while the other player has to turn the lever, too, before any of this counts. A mate ends the game at once (5.1.1).
+    pub(super) fn awaits_other_lever(&self) -> bool {
+        self.is_once_unclocked() && !self.lines.best().moves().is_empty()
+    }
+
     /// Looks for the half-move after which a player turned the lever of a clock that stands.
     pub(in crate::watcher) fn look_for_unclocked(&mut self, ctx: &mut Ctx<'_>) {
         self.only_shown(ctx);
