@@ -145,9 +145,7 @@ impl Line {
     fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
         let last = self.plies.last()?;
         last.kind.legal()?;
-        let occupied = sensed.placement().occupied();
-        let missing = self.differing & !occupied;
-        let missing = missing & !self.unread_rows(sensed);
+        let missing = self.differing & !sensed.placement().occupied() & !self.unread_rows(sensed);
         if missing.is_empty() {
             return None;
         }

@@ -3,7 +3,7 @@
 use super::{Settings, Watcher};
 use crate::{
     dgt::{ClockReading, Lever, Message, PieceCode},
-    event::{Body, Certainty, Event},
+    event::{Body, Certainty, Irregularity},
     laws::IrregularityKind,
     time::Millis,
 };
@@ -26,26 +26,22 @@ fn pass(watcher: &mut Watcher, until: u64) {
     }
 }
 
-/// How sure the watcher is of each irregularity that it has reported since the last event was taken.
-pub(super) fn certainties(watcher: &mut Watcher) -> Vec<Certainty> {
-    let certainty = |event: Event| match event.body {
-        Body::Irregularity(said) => Some(said.certainty),
+/// The irregularities that the watcher has reported since the last event was taken.
+fn irregularities(watcher: &mut Watcher) -> impl Iterator<Item = Box<Irregularity>> {
+    std::iter::from_fn(|| watcher.poll_event()).filter_map(|event| match event.body {
+        Body::Irregularity(said) => Some(said),
         _ => None,
-    };
-    std::iter::from_fn(|| watcher.poll_event())
-        .filter_map(certainty)
-        .collect()
+    })
 }
 
-/// What the watcher has reported since the last event was taken.
+/// How sure the watcher is of each of them.
+pub(super) fn certainties(watcher: &mut Watcher) -> Vec<Certainty> {
+    irregularities(watcher).map(|said| said.certainty).collect()
+}
+
+/// Of what kind each of them is.
 pub(super) fn kinds(watcher: &mut Watcher) -> Vec<IrregularityKind> {
-    let kind = |event: Event| match event.body {
-        Body::Irregularity(said) => Some(said.kind),
-        _ => None,
-    };
-    std::iter::from_fn(|| watcher.poll_event())
-        .filter_map(kind)
-        .collect()
+    irregularities(watcher).map(|said| said.kind).collect()
 }
 
 /// A frame of a running clock with ten minutes on both sides.

@@ -1,10 +1,8 @@
 //! What follows an irregularity: the players put the board right, or set up an earlier position.
 
-use std::sync::Arc;
-
 use shakmaty::Color;
 
-use super::{Game, Open};
+use super::{Game, Open, exchanged::promoted_otherwise};
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind},
     event::{CompletedBy, Resolution},
@@ -69,23 +67,8 @@ impl Game {
         {
             return None;
         }
-        let before = self.stand();
-        let made = before.candidates().find(|c| {
-            (c.mv.from(), c.mv.to()) == (queen.from(), queen.to())
-                && c.mv != queen
-                && before.after(c).placement() == ctx.sensed.placement()
-        })?;
-        let after = Arc::new(before.after(&made));
-        let line = Line::new(before.clone(), ctx.sensed, ctx.now);
-        let line = line.played(
-            PlyKind::Legal(made.mv),
-            after,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        let rests = ctx.still_for(TAKEN_BACK_MS);
-        line.plies.last().filter(|_| rests).cloned()
+        let ply = promoted_otherwise(self.stand(), queen, ctx)?;
+        ctx.still_for(TAKEN_BACK_MS).then_some(ply)
     }
 
     /// Withdraws the report, because the player had replaced the pawn.

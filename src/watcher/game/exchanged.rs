@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use shakmaty::Move;
+
 use super::Game;
 use crate::{
-    board::{Bill, Line, Ply, PlyKind},
+    board::{Bill, Line, Ply, PlyKind, Stand},
     event::CompletedBy,
     time::Millis,
     watcher::ctx::Ctx,
@@ -43,21 +45,25 @@ impl Game {
         if !stands || ctx.sensed.is_felt() || self.open_at_board().next().is_some() {
             return None;
         }
-        let before = self.stand_at(self.plies() - 1);
-        let other = before.candidates().find(|candidate| {
-            let mv = candidate.mv;
-            let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
-            is_like && before.after(candidate).placement() == ctx.sensed.placement()
-        })?;
-        let after = Arc::new(before.after(&other));
-        let line = Line::new(before.clone(), ctx.sensed, ctx.now);
-        let kind = PlyKind::Legal(other.mv);
-        let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
-        line.plies.last().cloned()
+        promoted_otherwise(self.stand_at(self.plies() - 1), promotion, ctx)
     }
 
     /// The clock was started again just now, after the half-move that was made at `made`.
     fn starts_again(&self, ctx: &Ctx<'_>, made: Millis) -> bool {
         ctx.clock.started_at == ctx.now && ctx.now > made
     }
+}
+
+/// `promotion` to another piece, played on `before`, if that is what stands on the board.
+pub(super) fn promoted_otherwise(before: &Arc<Stand>, promotion: Move, ctx: &Ctx<'_>) -> Option<Ply> {
+    let other = before.candidates().find(|candidate| {
+        let mv = candidate.mv;
+        let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
+        is_like && before.after(candidate).placement() == ctx.sensed.placement()
+    })?;
+    let after = Arc::new(before.after(&other));
+    let line = Line::new(before.clone(), ctx.sensed, ctx.now);
+    let kind = PlyKind::Legal(other.mv);
+    let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
+    line.plies.last().cloned()
 }
