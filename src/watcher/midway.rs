@@ -14,7 +14,7 @@ use super::{
     clock::{Clock, MissedPresses},
 };
 use crate::{
-    board::{Lines, Placement, Sensed, Stand, weight},
+    board::{Lines, Placement, Ply, Sensed, Stand, weight},
     dgt::ClockSide,
     game::Period,
     time::Millis,
@@ -244,7 +244,8 @@ impl Midway {
         let pressed = line.plies.iter().any(|ply| ply.pressed.is_some());
         let told = best.white.is_none() || pressed || line.plies.len() > needed;
         let shown = line.plies.len() >= needed && best.explains();
-        (shown && told && (sure || agreed)).then(|| Way {
+        let offended = line.plies.len() > needed + 1 && best.ends_in_an_offence() && sure;
+        (offended || shown && told && (sure || agreed)).then(|| Way {
             white: best.white.filter(|_| sure),
             ..best.clone()
         })
@@ -273,15 +274,26 @@ impl Way {
     /// True when legal half-moves explain the whole board. What looks like an offence may be the rest of a
     /// half-move that was under way when the watcher came.
     fn explains(&self) -> bool {
+        self.is_whole() && self.lines.best().plies.iter().all(is_legal)
+    }
+
+    /// True when legal half-moves and a last one, which is illegal and completed by a press, explain the whole board.
+    fn ends_in_an_offence(&self) -> bool {
+        let plies = &self.lines.best().plies;
+        let pressed = plies.last().is_some_and(|last| last.pressed.is_some());
+        pressed && self.is_whole() && plies.iter().position(|ply| !is_legal(ply)) == Some(plies.len() - 1)
+    }
+
+    /// True when the hypothesis explains each square, and no piece has fallen.
+    fn is_whole(&self) -> bool {
         let line = self.lines.best();
-        let fell = line.faults().fall.is_some();
-        line.differing().is_empty() && !fell && line.plies.iter().all(|ply| ply.kind.legal().is_some())
+        line.differing().is_empty() && line.faults().fall.is_none()
     }
 
     /// The same, except for missing pieces.
     fn explains_pieces(&self, sensed: &Sensed) -> bool {
         let line = self.lines.best();
-        line.misplaced(sensed).is_empty() && line.plies.iter().all(|ply| ply.kind.legal().is_some())
+        line.misplaced(sensed).is_empty() && line.plies.iter().all(is_legal)
     }
 
     /// True when both have the same half-moves from the same position.
@@ -301,11 +313,15 @@ impl Way {
     fn cost(&self, now: Millis, sensed: &Sensed, owed_since: Option<Millis>) -> f32 {
         let line = self.lines.best();
         let is_soon = |at: Millis| owed_since.is_some_and(|since| at.since(since) < STILL_OWED_MS);
-        let soon = |first: &crate::board::Ply| is_soon(first.at);
+        let soon = |first: &Ply| is_soon(first.at);
         // A player who replies at once may do so before the opponent's press.
         let forgotten = self.unpressed && !line.plies.first().is_some_and(soon);
         line.total(sensed, now) + if forgotten { weight::UNPRESSED } else { 0.0 }
     }
+}
+
+fn is_legal(ply: &Ply) -> bool {
+    ply.kind.legal().is_some()
 }
 
 /// The player to whom `side` of the clock belongs.

@@ -395,25 +395,37 @@ impl Core {
         );
     }
 
-    /// Ends the game if the watcher has given up what it missed, and looks for another that begins in the
-    /// middle.
+    /// Watches what stands on the board beside a game that is lost in a gap. Ends that game once the watcher gives the gap up, and
+    /// takes up what it has watched.
     pub(super) fn take_up_anew(&mut self, now: Millis) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if game.is_watched() && !game.gap && game.given_up(&mut ctx) {
-            let absent = game.doubt.absent || game.is_board_faulty();
-            let is_played = game.plies() >= PLAYED;
-            game.end(&mut ctx, GameResult::Open, "moves_missed");
-            let setup = Setup {
-                in_doubt: true,
-                absent,
-                ..Setup::default()
-            };
-            self.phase = Phase::Waiting(Box::new(setup));
-            self.orientation_shown |= is_played;
-            self.look_for_start(now);
+        if !game.is_watched() || game.gap {
+            return;
         }
+        if !game.is_unexplained() {
+            self.unwatch();
+            return;
+        }
+        if !game.is_lost(&ctx) || !game.is_at_rest(&mut ctx) {
+            return;
+        }
+        let setup = Setup {
+            in_doubt: true,
+            absent: game.doubt.absent || game.is_board_faulty(),
+            ..Setup::default()
+        };
+        if !game.given_up(&mut ctx) {
+            self.watch_beside_lost(setup);
+            return;
+        }
+        let is_played = game.plies() >= PLAYED;
+        game.end(&mut ctx, GameResult::Open, "moves_missed");
+        self.orientation_shown |= is_played;
+        self.phase = Phase::Waiting(Box::new(setup));
+        self.take_up_beside_lost(now);
+        self.look_for_start(now);
     }
 }
 

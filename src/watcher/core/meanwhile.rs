@@ -1,6 +1,7 @@
 //! The copy of a game with which the watcher goes on after a result, or after the pieces were set up anew
 //! before a result. Nobody hears of its events unless an arbiter says that the game went on, or that another
-//! has begun. Then nothing of it is missing.
+//! has begun. Then nothing of it is missing. There is one, too, beside a game that is lost in a gap: what stands on
+//! the board goes on as a game of its own, and is told once the watcher gives the gap up.
 //!
 //! The same code watches the copy in place of the game, and keeps the events that the copy would emit.
 
@@ -8,6 +9,7 @@ use std::{collections::BTreeMap, mem};
 
 use super::{
     Core, Phase,
+    start::Setup,
     unsaid::{FIRST_UNSAID, Unsaid},
 };
 use crate::{
@@ -32,6 +34,8 @@ enum Why {
     Ended,
     /// The pieces were set up anew, and the game has no result.
     SetUpAnew,
+    /// Nothing explains so far what was played in a gap.
+    Lost,
 }
 
 /// The copy, and what the core keeps for it.
@@ -129,7 +133,7 @@ impl Core {
         what(self);
         self.exchange(&mut meanwhile);
         self.sensed.give_up(given_up);
-        if meanwhile.why == Why::Ended {
+        if meanwhile.why != Why::SetUpAnew {
             self.sit_as_before(&meanwhile);
         }
         meanwhile.keep_unsaid();
@@ -224,15 +228,12 @@ impl Core {
             self.watch_set_up();
         }
         let Phase::Game(game) = &mut self.phase else {
-            if self
-                .meanwhile
-                .as_ref()
-                .is_some_and(|meanwhile| meanwhile.why == Why::Ended)
-            {
-                self.meanwhile = None;
-            }
+            self.unwatch();
             return;
         };
+        if !game.is_watched() {
+            self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Lost);
+        }
         if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
             let lines = game.lines.leave();
             game.record.shrink_to_fit();
@@ -246,10 +247,28 @@ impl Core {
         }
     }
 
-    /// Drops the copy of a game that has ended, for example because its record was changed and the copy
+    /// Drops the copy of a game that has ended, or is lost, for example because its record was changed and the copy
     /// starts from another one. The copy beside a parked game stays.
     pub(super) fn unwatch(&mut self) {
-        self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
+        self.meanwhile
+            .take_if(|meanwhile| meanwhile.why != Why::SetUpAnew);
+    }
+
+    /// The game is lost in a gap. Begins to watch what stands on the board as a game of its own, of which `setup` has what is
+    /// known.
+    pub(super) fn watch_beside_lost(&mut self, setup: Setup) {
+        if self.meanwhile.is_none() {
+            let waiting = Phase::Waiting(Box::new(setup));
+            let beside = Meanwhile::new(Why::Lost, waiting, self.games, self.clock.white_side());
+            self.meanwhile = Some(Box::new(beside));
+        }
+    }
+
+    /// The game is lost for good, and has ended. What was watched beside it is the next.
+    pub(super) fn take_up_beside_lost(&mut self, now: Millis) {
+        if let Some(beside) = self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Lost) {
+            self.take_over(now, *beside);
+        }
     }
 
     /// Drops any copy: the game itself is watched again, or nothing is.
@@ -320,7 +339,8 @@ impl Core {
         let parked = self
             .meanwhile
             .take_if(|meanwhile| meanwhile.why == Why::SetUpAnew);
-        if let Some(mut meanwhile) = self.meanwhile.take() {
+        let ended = self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
+        if let Some(mut meanwhile) = ended {
             if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
                 on.take_what_was_ruled(said);
             }

@@ -31,7 +31,7 @@ const SURELY_FOUND: usize = 2;
 /// More unseen half-moves than these are a tale, whatever they explain.
 const TALE: usize = 8;
 /// The same once the watcher has said that nothing explains the gap: half-moves that were heard since follow it.
-const LATE_TALE: usize = 6;
+const LATE_TALE: usize = 4;
 
 /// If more squares than these are wrong, more happened than a half-move that is under way or a piece that was
 /// knocked over.
@@ -425,17 +425,26 @@ impl Game {
         self.is_gap_told() && best.differing().count() > FAR || self.is_tale(best)
     }
 
-    /// True when play goes on, and neither the search nor the board's log explains the gap. Then the watcher
-    /// gives up what it missed, and takes the game up from the position on the board.
+    /// True while nobody knows what was played in a gap, however near to the record the board may be just now.
+    pub(in crate::watcher) fn is_unexplained(&self) -> bool {
+        self.is_gap_told() || self.is_tale(self.lines.best())
+    }
+
+    /// True when play goes on, and nothing explains the gap so far.
+    pub(in crate::watcher) fn is_lost(&self, ctx: &Ctx<'_>) -> bool {
+        self.lost_track() && ctx.clock.runs()
+    }
+
+    /// True when no hand is at work. If one is, looks again later.
+    pub(in crate::watcher) fn is_at_rest(&self, ctx: &mut Ctx<'_>) -> bool {
+        ctx.still_for(REST_MS)
+    }
+
+    /// True when neither the search nor the board's log has explained the gap for long. Then the watcher gives up what it
+    /// missed, and takes the game up from the position on the board.
     pub(in crate::watcher) fn given_up(&self, ctx: &mut Ctx<'_>) -> bool {
         let told = self.unbridged.and_then(|gap| gap.told);
-        told.is_some_and(|told| {
-            self.lost_track()
-                && ctx.clock.runs()
-                && !self.recalls()
-                && ctx.passed(told, GIVEN_UP_MS)
-                && ctx.still_for(REST_MS)
-        })
+        !self.recalls() && told.is_some_and(|told| ctx.passed(told, GIVEN_UP_MS))
     }
 
     /// Gives notice, once, that a gap is not explained.
