@@ -80,6 +80,12 @@ pub struct MovesCompleted {
 }
 
 impl MovesCompleted {
+    /// The moves that `side` has completed.
+    #[must_use]
+    pub fn by(self, side: shakmaty::Color) -> u32 {
+        side.fold_wb(self.white, self.black)
+    }
+
     /// The moves that *each* player has completed: of 10 and 9 moves it is nine.
     #[must_use]
     pub fn by_each(self) -> u32 {

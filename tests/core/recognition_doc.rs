@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 56] = [
+const FILES: [&str; 57] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -48,7 +48,8 @@ const FILES: [&str; 56] = [
     "watcher/game/gap.rs",
     "watcher/core/mod.rs",
     "watcher/core/snapshot/record.rs",
-    "watcher/game/mod.rs",
+    "watcher/game/press.rs",
+    "watcher/game/record.rs",
     "watcher/core/start.rs",
     "watcher/midway.rs",
     "watcher/game/touch.rs",

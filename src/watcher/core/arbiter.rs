@@ -86,7 +86,7 @@ impl Core {
         if self.raw.is_none() || !is_playable(&placement) {
             return Err(NotNow::NoKings.into());
         }
-        if matches!(&self.phase, Phase::Game(game) if game.parked) {
+        if matches!(&self.phase, Phase::Game(game) if game.outcome.parked) {
             self.end_game(now, "new_game_by_arbiter");
             self.next_has_begun(now);
             if matches!(&self.phase, Phase::Game(game) if game.is_watched()) {
@@ -115,8 +115,8 @@ impl Core {
                 crate::board::Placement::from(&parsed.as_setup().board),
                 parsed.as_setup().turn,
             );
-            let known = (0..=game.plies()).rev().find(|ply| {
-                let stand = game.stand_at(*ply);
+            let known = (0..=game.record.plies()).rev().find(|ply| {
+                let stand = game.record.stand_at(*ply);
                 *stand.placement() == placement && stand.turn() == turn
             });
             if let Some(ply) = known {
@@ -168,7 +168,7 @@ impl Game {
             Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
             Command::Report(report) => self.report(ctx, report),
             Command::Retract { to_ply } => {
-                let have = self.plies() as u32;
+                let have = self.record.plies() as u32;
                 if to_ply > have {
                     return Err(CommandError::NoSuchPly { asked: to_ply, have });
                 }
@@ -190,16 +190,16 @@ impl Game {
     /// Lets a game go on that had ended or was parked.
     fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
-            self.result = None;
-            self.show_spent = true;
-            self.parked = false;
+            self.outcome.result = None;
+            self.outcome.show_spent = true;
+            self.outcome.parked = false;
             self.emit(ctx, None, Body::GameResumed { reason: None });
         }
     }
 
     /// Takes a person's report of an irregularity, and rules on it as on a finding of the sensors.
     fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
-        if self.open.len() + self.closed.len() >= MOST_IRREGULARITIES {
+        if self.cases.open.len() + self.cases.closed.len() >= MOST_IRREGULARITIES {
             return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
         }
         if report.game.is_some_and(|game| game != self.number) {
@@ -225,7 +225,7 @@ impl Game {
         if kind == IrregularityKind::FlagFall && report.confirmed == Some(false) {
             flag_may_have_fallen(ctx.clock.state(), offender)?;
         }
-        let before = self.stand_at(ply.saturating_sub(1)).clone();
+        let before = self.record.stand_at(ply.saturating_sub(1)).clone();
         let scene = Scene {
             ply,
             before,
@@ -247,14 +247,14 @@ impl Game {
         ply: u32,
         offender: Option<Color>,
     ) -> Result<(usize, Option<Color>), NotNow> {
-        let (named, have) = (ply as usize, self.plies());
+        let (named, have) = (ply as usize, self.record.plies());
         if named > have + 1 {
             return Err(NotNow::HalfMoveNotBegun { ply, have });
         }
         // Without a named offender, the player who made the half-move is the offender. An irregularity that
         // is no act of that player has only the offender whom the report names.
         let made = named > 0 && !is_of_nobody(kind);
-        Ok((named, offender.or_else(|| made.then(|| self.mover(named)))))
+        Ok((named, offender.or_else(|| made.then(|| self.record.mover(named)))))
     }
 
     /// The half-move that a report without a number concerns, and the offender.
@@ -267,21 +267,22 @@ impl Game {
         match kind {
             // These concern a half-move that was made.
             TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
-                let last = (1..=self.plies()).rev();
+                let last = (1..=self.record.plies()).rev();
                 let ply = last
                     .take(2)
-                    .find(|ply| offender.is_none_or(|side| self.mover(*ply) == side));
+                    .find(|ply| offender.is_none_or(|side| self.record.mover(*ply) == side));
                 let Some(ply) = ply else {
                     return Err(NotNow::NoHalfMove);
                 };
-                Ok((ply, Some(self.mover(ply))))
+                Ok((ply, Some(self.record.mover(ply))))
             }
             // These concern the last half-move of the record, if there is one by this player. Otherwise they
             // concern one that is not on the record yet.
             IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
-                if self.plies() > 0 && offender.is_none_or(|side| self.mover(self.plies()) == side) =>
+                if self.record.plies() > 0
+                    && offender.is_none_or(|side| self.record.mover(self.record.plies()) == side) =>
             {
-                Ok((self.plies(), Some(self.mover(self.plies()))))
+                Ok((self.record.plies(), Some(self.record.mover(self.record.plies()))))
             }
             InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
             ThreefoldClaim | FiftyClaim => {
@@ -289,10 +290,10 @@ impl Game {
                 if offender.is_some_and(|side| side != turn) {
                     return Err(NotNow::NotTheirMove);
                 }
-                Ok((self.plies() + 1, Some(turn)))
+                Ok((self.record.plies() + 1, Some(turn)))
             }
             FlagFall if offender.is_none() => Err(NotNow::OffenderMissing),
-            _ => Ok((self.plies() + 1, offender)),
+            _ => Ok((self.record.plies() + 1, offender)),
         }
     }
 
@@ -301,10 +302,10 @@ impl Game {
     fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
         let (stand, before) = match written {
             Some(written) => (self.after_written(written)?, 1),
-            None => (self.stand().clone(), 0),
+            None => (self.record.stand().clone(), 0),
         };
         Ok(match kind {
-            IrregularityKind::ThreefoldClaim => self.occurrences(&stand).len() + before >= 3,
+            IrregularityKind::ThreefoldClaim => self.record.occurrences(&stand).len() + before >= 3,
             _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
         })
     }

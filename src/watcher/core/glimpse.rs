@@ -38,30 +38,31 @@ impl Core {
             return;
         };
         let stood = match message {
-            Message::Field { .. } | Message::Dump(_) => game.ticks >= TICKS,
+            Message::Field { .. } | Message::Dump(_) => game.lump.ticks >= TICKS,
             Message::Clock(next) => {
                 let same = |last: &&ClockReading| last.running == next.running && last.lever == next.lever;
                 if self.clock.reading().is_none_or(|last| same(&last)) {
-                    game.ticks += 1;
+                    game.lump.ticks += 1;
                     return;
                 }
-                game.ticks = 0;
+                game.lump.ticks = 0;
                 true
             }
             _ => return,
         };
-        if self.sensed.slack() > 0 || !game.is_open_to_doubt(&self.sensed) || game.copies >= MOST_COPIES {
+        if self.sensed.slack() > 0 || !game.is_open_to_doubt(&self.sensed) || game.lump.copies >= MOST_COPIES
+        {
             return;
         }
-        game.copies += 1;
+        game.lump.copies += 1;
         let mut copy = game.clone();
-        copy.glimpses.clear();
+        copy.lump.glimpses.clear();
         let seen = self.stand_still(now, copy);
         let Phase::Game(game) = &mut self.phase else {
             return;
         };
         for (open, at) in seen {
-            game.keep_glimpse(Glimpse {
+            game.lump.keep(Glimpse {
                 open,
                 at,
                 stood,
@@ -110,11 +111,7 @@ fn said_of(copy: &Game, out: Outbox) -> Vec<(Open, Millis)> {
     let mut glimpses = Vec::new();
     for event in out.events {
         if matches!(event.body, Body::Irregularity(_))
-            && let Some(open) = copy
-                .open
-                .iter()
-                .chain(&copy.closed)
-                .find(|open| open.id == event.id)
+            && let Some(open) = copy.cases.all().find(|open| open.id == event.id)
         {
             let at = event.at.unwrap_or(event.t);
             glimpses.push((open.clone(), Millis((at * 1000.0).round() as u64)));

@@ -420,7 +420,7 @@ impl Core {
             self.watch_beside_lost(setup);
             return;
         }
-        let is_played = game.plies() >= PLAYED;
+        let is_played = game.record.plies() >= PLAYED;
         game.end(&mut ctx, GameResult::Open, "moves_missed");
         self.orientation_shown |= is_played;
         self.phase = Phase::Waiting(Box::new(setup));

@@ -195,7 +195,7 @@ impl Core {
     /// Gives notice, once, where a game that has a result is played on by the clock.
     fn ask_whether_it_goes_on(&mut self, now: Millis) {
         let Phase::Game(game) = &self.phase else { return };
-        let plies = game.plies();
+        let plies = game.record.plies();
         let goes_on = |it: &&mut Box<Meanwhile>| {
             it.why == Why::Ended && !it.asked && it.pressed_since(plies) >= PLAYED_ON
         };
@@ -211,7 +211,7 @@ impl Core {
     }
 
     fn is_parked(&self) -> bool {
-        matches!(&self.phase, Phase::Game(game) if game.parked)
+        matches!(&self.phase, Phase::Game(game) if game.outcome.parked)
     }
 
     /// Begins a copy for what is played after the pieces were set up anew.
@@ -234,13 +234,13 @@ impl Core {
         if !game.is_watched() {
             self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Lost);
         }
-        if mem::take(&mut game.ended_by_hand) && self.meanwhile.is_none() {
+        if mem::take(&mut game.outcome.ended_by_hand) && self.meanwhile.is_none() {
             let lines = game.lines.leave();
-            game.record.shrink_to_fit();
+            game.record.shrink();
             let mut on = game.clone();
             on.lines = lines;
-            on.result = None;
-            on.show_spent = true;
+            on.outcome.result = None;
+            on.outcome.show_spent = true;
             let white_side = self.clock.white_side();
             let on = Meanwhile::new(Why::Ended, Phase::Game(on), self.games, white_side);
             self.meanwhile = Some(Box::new(on));
@@ -282,7 +282,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        game.parked = true;
+        game.outcome.parked = true;
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
                        on (`resume`), or that a new game has begun (`new_game`). What is played by the clock meanwhile is told then.";
         game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
@@ -316,7 +316,7 @@ impl Core {
         }
         self.meanwhile = None;
         if let Phase::Game(game) = &mut self.phase {
-            game.parked = false;
+            game.outcome.parked = false;
         }
     }
 
@@ -350,9 +350,9 @@ impl Core {
             self.sit_as_before(parked);
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            game.result = None;
-            game.show_spent = true;
-            game.parked = false;
+            game.outcome.result = None;
+            game.outcome.show_spent = true;
+            game.outcome.parked = false;
             game.restart_lines(&ctx);
             game.after_gap(&mut ctx);
         }
@@ -374,7 +374,7 @@ impl Core {
         }
         (self.out.by_command, self.out.by) = (by_command, by);
         if let Phase::Game(game) = &mut self.phase {
-            for open in game.open.iter_mut().chain(&mut game.closed) {
+            for open in game.cases.all_mut() {
                 rename(&mut open.id, &names);
             }
             self.out.questions.extend(game.open_questions());

@@ -50,8 +50,6 @@ const MOST_LOOKS: usize = 8;
 /// Presses of one instant get times that are a millisecond apart. There are never as many as would fill this
 /// time.
 pub(super) const TOLD_APART_MS: u64 = 50;
-/// Most presses that may wait to be judged.
-const MOST_PRESSES: usize = 4;
 
 /// Whether a game goes on at the board.
 #[derive(Debug)]
@@ -229,22 +227,16 @@ impl Core {
             let Phase::Game(game) = &mut self.phase else {
                 return;
             };
-            game.press = None;
+            game.presses.judged = None;
             return;
         }
         game.lines.press(at, &self.sensed, side);
-        let press = Press {
+        game.presses.add(Press {
             side,
             at,
             clock: self.clock.state(),
             rest: None,
-        };
-        // A later one may wait although the one before it has just been judged.
-        if game.press.is_none() && game.later_presses.is_empty() {
-            game.press = Some(press);
-        } else if game.later_presses.len() < MOST_PRESSES {
-            game.later_presses.push_back(press);
-        }
+        });
     }
 
     fn clock_started(&mut self, at: Millis) {
@@ -308,7 +300,7 @@ impl Core {
     fn begin_lump(&mut self) {
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                game.begin_lump();
+                game.lump.begin();
             }
         });
     }
@@ -319,7 +311,7 @@ impl Core {
             if let Phase::Game(game) = &mut core.phase {
                 game.lines.frozen = false;
                 game.lines.set_clock_runs(false);
-                game.press = None;
+                game.presses.judged = None;
             }
         });
     }

@@ -20,12 +20,12 @@ const RESET_MS: u64 = 3000;
 impl Core {
     /// Looks whether the players have set up the next game, after a game or during one.
     pub(super) fn look_for_next(&mut self, now: Millis) {
-        let is_set_up = !matches!(&self.phase, Phase::Game(game) if game.parked)
+        let is_set_up = !matches!(&self.phase, Phase::Game(game) if game.outcome.parked)
             && (self.array_stands(now) || self.turned_array_stands(now));
         let Some((game, mut ctx)) = self.game_and_ctx(now).filter(|_| is_set_up) else {
             return;
         };
-        if game.result.is_none() {
+        if game.outcome.result.is_none() {
             game.retract_set_up(&mut ctx);
             // If the next round is paired already, the players set up its game and do not analyse the last one.
             if game.table.round == ctx.settings.round && ctx.settings.players.iter().any(Option::is_some) {
@@ -44,7 +44,7 @@ impl Core {
             return false;
         };
         if !game.is_watched()
-            || game.plies() == 0
+            || game.record.plies() == 0
             || self.sensed.placement().occupied() != Placement::ARRAY.occupied()
         {
             return false;
@@ -68,7 +68,7 @@ impl Core {
         let Phase::Game(game) = &self.phase else {
             return false;
         };
-        let over = game.result.is_some();
+        let over = game.outcome.result.is_some();
         let seen = self.sensed.placement();
         // On most boards the number of pieces decides, and it is not necessary to compare them.
         if !seen.occupied().is_superset(PAWNS) || seen.occupied().count() != 32 {
@@ -78,7 +78,7 @@ impl Core {
         let array = if over {
             is_full_array(&named)
         } else {
-            game.plies() > 0 && is_proper_array(&named)
+            game.record.plies() > 0 && is_proper_array(&named)
         };
         if !array
             || !over && game.lines.all().any(|line| line.placement().agrees(seen))

@@ -7,13 +7,16 @@ use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
 
 use super::{Core, Phase, snapshot::stand_of_fen};
 use crate::{
-    board::{IllegalAct, PlyKind, Stand},
+    board::{IllegalAct, PlyKind},
     event::{Body, Event, GameResult, MoveMade, Resolution},
     time::Millis,
     watcher::{
         command::{Command, CommandError, Reply},
-        game::Made,
-        game::correct::{RecordChange, in_common, told},
+        game::{
+            Made,
+            correct::{in_common, told},
+            record::GameRecord,
+        },
         not_now::NotNow,
         state::GameView,
     },
@@ -32,9 +35,7 @@ pub enum Needed {
 #[derive(Debug)]
 struct Past {
     number: u32,
-    start: Arc<Stand>,
-    mode: CastlingMode,
-    made: Vec<Made>,
+    record: GameRecord,
     result: Option<GameResult>,
     cases: BTreeMap<String, Case>,
 }
@@ -63,9 +64,7 @@ impl Past {
                     let mode = CastlingMode::from_chess960(*chess960);
                     past = Some(Self {
                         number: event.game?,
-                        start: Arc::new(stand_of_fen(fen, mode)?),
-                        mode,
-                        made: Vec::new(),
+                        record: GameRecord::new(Arc::new(stand_of_fen(fen, mode)?)),
                         result: None,
                         cases: BTreeMap::new(),
                     });
@@ -80,16 +79,16 @@ impl Past {
     fn take(&mut self, event: &Event) {
         match &event.body {
             Body::Move(made) => {
-                self.made.truncate((made.ply as usize).saturating_sub(1));
+                self.record.truncate((made.ply as usize).saturating_sub(1));
                 if let Some(made) = self.made_of(made) {
-                    self.made.push(made);
+                    self.record.push(made);
                 }
             }
             Body::MovesRetracted { to_ply, fen, .. } => {
-                self.made.truncate(*to_ply as usize);
+                self.record.truncate(*to_ply as usize);
                 let mode = CastlingMode::Standard;
                 if let Some(start) = fen.as_ref().and_then(|fen| stand_of_fen(fen, mode)) {
-                    (self.start, self.mode) = (Arc::new(start), mode);
+                    self.record = GameRecord::new(Arc::new(start));
                 }
             }
             Body::GameEnded { result, .. } => self.result = Some(*result),
@@ -116,18 +115,14 @@ impl Past {
         }
     }
 
-    fn stand(&self) -> &Arc<Stand> {
-        self.made.last().map_or(&self.start, |made| &made.stand)
-    }
-
     /// The half-move of an event; none if its FEN is no position, or its names are none of a half-move.
     fn made_of(&self, told: &MoveMade) -> Option<Made> {
-        let before = self.stand();
-        let after = Arc::new(stand_of_fen(&told.fen, self.mode)?);
+        let (before, mode) = (self.record.stand(), self.record.mode());
+        let after = Arc::new(stand_of_fen(&told.fen, mode)?);
         let legal = before
             .moves()
             .into_iter()
-            .find(|mv: &Move| !told.illegal && UciMove::from_move(*mv, self.mode).to_string() == told.uci);
+            .find(|mv: &Move| !told.illegal && UciMove::from_move(*mv, mode).to_string() == told.uci);
         let kind = legal.map_or_else(
             || {
                 let square = |range| {
@@ -155,14 +150,15 @@ impl Past {
 
     fn view(&self, last_seq: u64) -> GameView {
         let open = self.cases.iter().filter(|(_, case)| case.ended.is_none());
+        let record = &self.record;
         GameView {
             game: Some(self.number),
-            start_fen: Some(self.start.fen()),
-            chess960: self.mode == CastlingMode::Chess960,
-            moves: self.made.iter().map(|made| made.uci.to_string()).collect(),
-            san: self.made.iter().map(Made::san_text).collect(),
-            fen: Some(self.stand().fen()),
-            to_move: Some(self.stand().turn().into()),
+            start_fen: Some(record.start.fen()),
+            chess960: record.mode() == CastlingMode::Chess960,
+            moves: record.iter().map(|made| made.uci.to_string()).collect(),
+            san: record.iter().map(Made::san_text).collect(),
+            fen: Some(record.stand().fen()),
+            to_move: Some(record.stand().turn().into()),
             result: Some(self.result.unwrap_or(GameResult::Open)),
             open_irregularities: open.map(|(id, _)| id.clone()).collect(),
             last_seq,
@@ -184,14 +180,7 @@ impl Past {
             Command::Resume { reason, .. } => Ok(vec![Body::GameResumed {
                 reason: reason.map(Into::into),
             }]),
-            Command::Correct(order) => {
-                let record = RecordChange {
-                    start: &self.start,
-                    mode: self.mode,
-                    made: &self.made,
-                };
-                Ok(self.corrections(&record.corrected(&order)?))
-            }
+            Command::Correct(order) => Ok(self.corrections(&self.record.corrected(&order)?)),
             Command::Dismiss { irregularity } => self.close(irregularity, Resolution::Dismissed),
             Command::Accept { irregularity } => self.close(irregularity, Resolution::Stands),
             Command::Reopen { irregularity } => {
@@ -236,9 +225,9 @@ impl Past {
     }
 
     fn corrections(&self, made: &[Made]) -> Vec<Body> {
-        let kept = in_common(&self.made, made);
+        let kept = in_common(&self.record, made);
         let mut bodies = Vec::new();
-        if kept < self.made.len() {
+        if kept < self.record.len() {
             bodies.push(Body::MovesRetracted {
                 to_ply: kept as u32,
                 reason: "corrected_by_arbiter".into(),
@@ -264,7 +253,7 @@ impl Core {
         }
         let id = command.irregularity()?;
         let is_present = present.is_some_and(|game| {
-            let mut known = game.open.iter().chain(&game.closed);
+            let mut known = game.cases.all();
             known.any(|open| open.id == id)
         });
         let name = format!("{}/{}/", self.settings.gateway, self.settings.board);

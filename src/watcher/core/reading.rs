@@ -62,8 +62,7 @@ impl Core {
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
                 (game.gap, game.restarts) = (true, false);
-                game.press = None;
-                game.later_presses.clear();
+                game.presses.clear();
             }
         });
     }
@@ -272,8 +271,7 @@ impl Core {
             game.read_since = now;
             if missed {
                 game.missed_until = Some(now);
-                game.press = None;
-                game.later_presses.clear();
+                game.presses.clear();
             } else {
                 game.stands_as_before();
             }
@@ -309,7 +307,7 @@ impl Core {
         } else if !changed.is_empty() {
             self.lost_updates(now);
         } else if let Phase::Game(game) = &self.phase
-            && game.stand().placement() == self.sensed.placement()
+            && game.record.stand().placement() == self.sensed.placement()
         {
             self.sensed.misses_nothing(now);
         }

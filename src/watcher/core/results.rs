@@ -34,8 +34,8 @@ impl Core {
             return self.forfeit(now, result, note);
         }
         let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
-        let parked = game.parked;
-        if game.result == Some(result) && game.confirmed && note.is_none() {
+        let parked = game.outcome.parked;
+        if game.outcome.result == Some(result) && game.outcome.confirmed && note.is_none() {
             return Ok(());
         }
         if game.is_watched() {
@@ -44,7 +44,7 @@ impl Core {
         // This result replaces one that the board showed, or an earlier one of the arbiter.
         game.end_with(&mut ctx, result, "arbiter", note);
         if parked {
-            game.ended_by_hand = false;
+            game.outcome.ended_by_hand = false;
             self.leave_parked(now);
         }
         Ok(())
@@ -53,7 +53,7 @@ impl Core {
     /// Enters a game for which a player did not appear. It has a number of its own, and no half-moves.
     fn forfeit(&mut self, now: Millis, result: GameResult, note: Option<String>) -> Result<(), CommandError> {
         if let Phase::Game(game) = &self.phase
-            && game.result.is_none()
+            && game.outcome.result.is_none()
         {
             return Err(NotNow::GameGoesOn(game.number).into());
         }
@@ -61,7 +61,7 @@ impl Core {
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             game.end_with(&mut ctx, result, "arbiter", note);
             // What is played at the board now is another game.
-            game.ended_by_hand = false;
+            game.outcome.ended_by_hand = false;
         }
         Ok(())
     }

@@ -313,7 +313,7 @@ impl Core {
         }
         // The initial position of this game showed which way round the board lies, whatever the configuration
         // says.
-        if is_full_array(game.start.placement()) {
+        if is_full_array(game.record.start.placement()) {
             self.orientation = orientation;
         }
         self.phase = Phase::Game(Box::new(game));

@@ -16,7 +16,8 @@ impl Core {
         } = table;
         (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
         self.each(Self::put_names_right);
-        let waits = matches!(&self.phase, Phase::Game(game) if game.parked && game.table.round != round);
+        let waits =
+            matches!(&self.phase, Phase::Game(game) if game.outcome.parked && game.table.round != round);
         if !waits {
             return;
         }
@@ -34,7 +35,7 @@ impl Core {
         // Two players may play a second game in the same round, with exchanged colours.
         let [white, black] = &game.table.players;
         let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
-        let is_next = game.result.is_some() && is_exchanged;
+        let is_next = game.outcome.result.is_some() && is_exchanged;
         if table.round.is_some() && game.table.round == table.round && game.table != table && !is_next {
             game.table = table;
             self.out.changed.game = true;

@@ -65,11 +65,16 @@ impl Core {
                 ..PositionView::default()
             };
         };
-        let stand = game.stand();
+        let stand = game.record.stand();
         let placement = Some(seen.named_by(game.lines.best().placement()).fen());
         let differing = stand.placement().differing(seen);
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
-        problems.extend(game.open.iter().map(|open| format!("irregularity:{}", open.id)));
+        problems.extend(
+            game.cases
+                .open
+                .iter()
+                .map(|open| format!("irregularity:{}", open.id)),
+        );
         let fen = differing.is_empty().then(|| stand.fen());
         PositionView {
             placement,
@@ -87,14 +92,14 @@ impl Core {
         };
         GameView {
             game: Some(game.number),
-            start_fen: Some(game.start.fen()),
-            chess960: game.mode == CastlingMode::Chess960,
+            start_fen: Some(game.record.start.fen()),
+            chess960: game.record.mode() == CastlingMode::Chess960,
             moves: game.record.iter().map(|made| made.uci.to_string()).collect(),
             san: game.record.iter().map(Made::san_text).collect(),
-            fen: Some(game.stand().fen()),
+            fen: Some(game.record.stand().fen()),
             to_move: Some(game.to_move().into()),
-            result: Some(game.result.unwrap_or(GameResult::Open)),
-            open_irregularities: game.open.iter().map(|open| open.id.clone()).collect(),
+            result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
+            open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
             last_seq: self.out.seq,
         }
     }
@@ -107,7 +112,7 @@ impl Core {
             san: made.san_text(),
             uci: made.uci.to_string(),
             fen: made.stand.fen(),
-            clock_ms: made.clock.map(|clock| match game.mover(i + 1) {
+            clock_ms: made.clock.map(|clock| match game.record.mover(i + 1) {
                 Color::White => clock.white_ms,
                 Color::Black => clock.black_ms,
             }),
@@ -115,7 +120,7 @@ impl Core {
         });
         let [white, black] = &game.table.players;
         let began = wall_clock(&self.settings, game.began - self.out.before);
-        let start_fen = game.start.fen();
+        let start_fen = game.record.start.fen();
         let start = PgnStart {
             board: &self.settings.board,
             number: game.number,
@@ -124,13 +129,13 @@ impl Core {
             event: game.table.event.as_deref(),
             round: game.table.round,
             fen: &start_fen,
-            chess960: game.mode == CastlingMode::Chess960,
+            chess960: game.record.mode() == CastlingMode::Chess960,
         };
         let pgn = Pgn {
             moves: moves.collect(),
             ..Pgn::begun(&start)
         };
-        Some(pgn.ended(game.result.unwrap_or(GameResult::Open)).text())
+        Some(pgn.ended(game.outcome.result.unwrap_or(GameResult::Open)).text())
     }
 }
 

@@ -66,7 +66,7 @@ impl Game {
             at: now,
             seq,
             base: self.base,
-            recorded: self.plies(),
+            recorded: self.record.plies(),
             hypotheses: hypotheses
                 .map(|(line, p)| self.hypothesis(line, *p, sensed, now))
                 .collect(),
@@ -76,10 +76,10 @@ impl Game {
     }
 
     fn hypothesis(&self, line: &Line, probability: f64, sensed: &Sensed, now: Millis) -> Hypothesis {
-        let mut before = self.stand_at(self.base).clone();
+        let mut before = self.record.stand_at(self.base).clone();
         let (mut half_moves, mut acts) = (Vec::new(), Vec::new());
         for (n, ply) in (self.base + 1..).zip(&line.plies) {
-            let (uci, san) = names(&before, &ply.kind, self.mode);
+            let (uci, san) = names(&before, &ply.kind, self.record.mode());
             let mark = match ply.kind {
                 PlyKind::Legal(_) => "",
                 PlyKind::Ruled(_) => " by ruling",

@@ -30,19 +30,19 @@ const NOTHING_THERE: f32 = 4.0;
 impl Game {
     /// The player to move has pressed and no legal half-move explains the board.
     pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
-        let stand = self.stand().clone();
+        let stand = self.record.stand().clone();
         if stand.turn() != press.side {
-            self.press = None;
+            self.presses.judged = None;
             return;
         }
-        if self.may_have_lost(ctx, press.at) {
+        if self.presses.may_have_lost(ctx, press.at) {
             ctx.wait_for("a dump: this board loses updates");
             return;
         }
         let explanation = explain(&stand, &seen);
         let by = press.side;
         let mut scene = Scene {
-            ply: self.plies() + 1,
+            ply: self.record.plies() + 1,
             before: stand.clone(),
             seen,
             at: press.at,
@@ -51,14 +51,14 @@ impl Game {
         match explanation {
             // The opponent has pressed since. So the press belongs to an earlier half-move.
             Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
-                self.press = None;
+                self.presses.judged = None;
                 self.lines.forget_presses();
             }
             Explanation::Nothing => {
                 let kind = IrregularityKind::PressWithoutMove;
                 let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.target = Some(stand.clone());
-                self.press = None;
+                self.presses.judged = None;
                 self.accuse(ctx, finding, None);
                 let line = Line::new(stand, ctx.sensed, ctx.now);
                 self.rebase(ctx, vec![(line, 0.0)]);
@@ -88,9 +88,9 @@ impl Game {
                 let kind = IrregularityKind::CastlingIncomplete;
                 let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act = Some(UciMove::from_move(castling, self.mode).to_string());
+                finding.act = Some(UciMove::from_move(castling, self.record.mode()).to_string());
                 finding.target = Some(stand);
-                self.press = None;
+                self.presses.judged = None;
                 self.accuse(ctx, finding, None);
                 let next = self.announced();
                 self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
@@ -109,7 +109,7 @@ impl Game {
         let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
-        let uci = UciMove::from_move(meant, self.mode).to_string();
+        let uci = UciMove::from_move(meant, self.record.mode()).to_string();
         finding.act = Some(if finding.kind == IrregularityKind::PromotionNotReplaced {
             uci[..4].to_string()
         } else {
@@ -119,9 +119,9 @@ impl Game {
         finding.target = Some(Arc::new(before.after(&candidate)));
         finding.ruled = Some(meant);
         let act = IllegalAct::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
-        self.press = None;
+        self.presses.judged = None;
         self.accuse(ctx, finding, Some(&act));
-        let ruled = self.open.last().and_then(|open| open.ruled);
+        let ruled = self.cases.open.last().and_then(|open| open.ruled);
         let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
         self.rebase(ctx, ways);
     }
@@ -149,7 +149,7 @@ impl Game {
             return;
         }
         let finding = Finding::illegal(by, &act, scene);
-        self.press = None;
+        self.presses.judged = None;
         self.accuse(ctx, finding, Some(&act));
         self.go_on_after(ctx, before, act);
     }
@@ -170,14 +170,14 @@ impl Game {
 
     /// Replaces the beam by these hypotheses, which start from the record. Each comes with its cost in nats.
     pub(in crate::watcher) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
-        self.base = self.plies();
+        self.base = self.record.plies();
         let mut fresh = Vec::new();
         for (mut line, cost) in lines {
             line.charge(Item::PutRight, cost);
             fresh.push(line);
         }
         self.reset_lines(ctx, fresh);
-        for press in &self.later_presses {
+        for press in &self.presses.later {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
     }
@@ -213,7 +213,7 @@ impl Game {
     fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind, certainty: Certainty) -> Finding {
         let scene = Scene {
             ply: 0,
-            before: self.start.clone(),
+            before: self.record.start.clone(),
             seen: ctx.sensed.placement().clone(),
             at: ctx.now,
             clock: ctx.clock.state(),
@@ -230,7 +230,7 @@ impl Game {
         let left = self
             .record
             .get(ply.wrapping_sub(1))
-            .filter(|_| ply == self.plies());
+            .filter(|_| ply == self.record.plies());
         let Some((PlyKind::Illegal(act), made)) = left.map(|made| (made.kind.clone(), made)) else {
             self.doubt.excused = None;
             return;
@@ -245,7 +245,7 @@ impl Game {
             return;
         }
         let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
-        let before = self.stand_at(ply - 1).clone();
+        let before = self.record.stand_at(ply - 1).clone();
         let by = before.turn();
         let scene = Scene {
             ply,

@@ -153,7 +153,7 @@ impl Game {
         let mut case = self.case(ctx, &finding);
         let counts = offence::counts(&case, &ctx.settings.contested);
         if let Some(side) = finding.offender.filter(|_| counts) {
-            case.facts.offence_number = self.offences[side as usize] + 1;
+            case.facts.offence_number = self.cases.next_offence(side);
         }
         let counted = counts && is_sure;
         let may_stand = is_sure && offence::is_counted_kind(finding.kind);
@@ -179,14 +179,14 @@ impl Game {
         let body = Body::Irregularity(Box::new(case_file.said.clone()));
         let id = self.emit(ctx, Some(finding.at), body);
         if counted && let Some(side) = finding.offender {
-            self.offences[side as usize] += 1;
+            self.cases.offences[side as usize] += 1;
         }
         // A finding that came as a suspicion keeps no open case. A finding that `how_sure` made a suspicion
         // does, so that the watcher does not report it again.
         if is_advice {
             return id;
         }
-        self.open.push(Open {
+        self.cases.open.push(Open {
             id: id.clone(),
             kind: finding.kind,
             offender: finding.offender,
@@ -204,7 +204,7 @@ impl Game {
             ended: None,
             case_file: Box::new(case_file),
         });
-        if let Some(question) = self.open.last().and_then(|open| self.question(open)) {
+        if let Some(question) = self.cases.open.last().and_then(|open| self.question(open)) {
             ctx.out.questions.push_back(question);
         }
         id
@@ -212,11 +212,11 @@ impl Game {
 
     fn case(&self, ctx: &Ctx<'_>, finding: &Finding) -> Case {
         let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
-        facts.moves_completed = self.moves_completed();
+        facts.moves_completed = self.record.moves_completed();
         facts.opponent_has_replied = self.is_answered(finding.offender, finding.ply);
-        facts.last_period = self.in_last_period(ctx);
+        facts.last_period = self.flags.in_last_period(ctx);
         facts.first_flag = finding.first_flag;
-        facts.game_over = self.result.is_some();
+        facts.game_over = self.outcome.result.is_some();
         if let Some(reported) = &finding.reported {
             facts.concurrent.clone_from(&reported.concurrent);
             facts.claim_correct = reported.claim_correct;
@@ -227,7 +227,10 @@ impl Game {
             facts.next_move_completed = reported.next_move_completed;
             facts.illegal_position_persists = reported.illegal_position_persists;
             facts.prescribed_moves_done = finding.offender.is_some_and(|side| {
-                finding.kind == IrregularityKind::FlagFall && self.period_is_complete(ctx, side)
+                finding.kind == IrregularityKind::FlagFall
+                    && self
+                        .flags
+                        .period_is_complete(ctx, side, self.record.moves_completed())
             });
         }
         let mut case = Case {
@@ -292,7 +295,7 @@ impl Game {
     fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
         let pressed =
             offence::is_counted_kind(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
-        if pressed && self.plies() <= finding.ply {
+        if pressed && self.record.plies() <= finding.ply {
             ctx.clock.gained(offender)
         } else {
             0

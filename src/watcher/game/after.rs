@@ -28,7 +28,7 @@ impl Game {
     /// Looks whether the players have put an open irregularity right.
     pub(in crate::watcher) fn look_after(&mut self, ctx: &mut Ctx<'_>) {
         let mut i = 0;
-        while i < self.open.len() {
+        while i < self.cases.open.len() {
             if self.is_restored(ctx, i) {
                 self.restore(ctx, i);
             } else if let Some(ply) = self.another_piece(ctx, i) {
@@ -41,10 +41,10 @@ impl Game {
     }
 
     fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
-        let open = &self.open[i];
+        let open = &self.cases.open[i];
         let Some(target) = &open.target else { return false };
         // Half-moves have been played since. Only a takeback can restore the target.
-        let later = self.plies() > self.plies_at_restoration(open);
+        let later = self.record.plies() > self.plies_at_restoration(open);
         if later || !self.is_shown(target.placement(), ctx.sensed.placement()) {
             return false;
         }
@@ -58,16 +58,16 @@ impl Game {
     /// The watcher had reported that the pawn was not replaced, because the square read nothing. Now the
     /// clock is stopped, and the square reads a piece other than the queen of the ruling.
     fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
-        let open = &self.open[i];
+        let open = &self.cases.open[i];
         let (queen, act) = (open.ruled?, open.act.as_ref()?);
         if open.by_hand
             || ctx.clock.stopped_at.is_none()
-            || open.ply != self.plies() + 1
+            || open.ply != self.record.plies() + 1
             || act.stood_on(queen.to())
         {
             return None;
         }
-        let ply = promoted_otherwise(self.stand(), queen, ctx)?;
+        let ply = promoted_otherwise(self.record.stand(), queen, ctx)?;
         ctx.still_for(TAKEN_BACK_MS).then_some(ply)
     }
 
@@ -88,7 +88,7 @@ impl Game {
 
     /// The target of an open irregularity stands on the board.
     fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
-        let open = self.open[i].clone();
+        let open = self.cases.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
             let best = self.lines.all().find(|l| {
                 l.plies
@@ -108,7 +108,7 @@ impl Game {
             ) || open
                 .target
                 .as_ref()
-                .is_some_and(|t| t.placement() == self.stand().placement()) =>
+                .is_some_and(|t| t.placement() == self.record.stand().placement()) =>
             {
                 self.restart_lines(ctx);
             }
@@ -118,7 +118,7 @@ impl Game {
 
     /// Goes back if the players have set up an earlier position of the game, after a takeback or a ruling.
     fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.is_watched() || self.plies() == 0 {
+        if !self.is_watched() || self.record.plies() == 0 {
             return;
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
@@ -157,10 +157,10 @@ impl Game {
     /// The opponent has pressed without a half-move, so that the mover's time runs again, and the board
     /// stands as before the last half-move. So the players have agreed to take it back.
     fn is_given_back(&self, ctx: &Ctx<'_>) -> bool {
-        let ply = self.plies();
+        let ply = self.record.plies();
         let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
-        self.open.iter().any(given)
-            && ctx.clock.running() == Some(self.mover(ply))
+        self.cases.open.iter().any(given)
+            && ctx.clock.running() == Some(self.record.mover(ply))
             && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
     }
 
@@ -169,7 +169,7 @@ impl Game {
     fn pardon(&mut self, ctx: &mut Ctx<'_>, from: usize) {
         let given =
             |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
-        while let Some(i) = self.open.iter().position(given) {
+        while let Some(i) = self.cases.find(given) {
             self.withdraw(ctx, i);
         }
     }
@@ -177,20 +177,20 @@ impl Game {
     /// The index of the open irregularity whose target `seen` shows. Its ruling completes the half-move, but
     /// the opponent replied before anybody carried the ruling out.
     fn ruled_since_answered(&self, seen: &Placement) -> Option<usize> {
-        self.open.iter().position(|open| {
+        self.cases.find(|open| {
             let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
-            open.ruled.is_some() && open.ply <= self.plies() && shown
+            open.ruled.is_some() && open.ply <= self.record.plies() && shown
         })
     }
 
     /// Goes back to the position before an irregularity, and on from there as its ruling prescribes.
     fn carry_out(&mut self, ctx: &mut Ctx<'_>, index: usize) {
-        let open = self.open[index].clone();
+        let open = self.cases.open[index].clone();
         self.go_back(ctx, open.ply - 1, "position_put_up_again");
         let (Some(mv), Some(target)) = (open.ruled, open.target) else {
             return;
         };
-        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let before = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
         let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, &Bill::default());
         self.reset_lines(ctx, vec![ruled]);
     }
@@ -216,16 +216,17 @@ impl Game {
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let array = is_proper_array(&array_named(seen));
         let least = usize::from(array && !self.is_to_be_put_right(seen));
-        (least..self.plies())
+        (least..self.record.plies())
             .rev()
-            .find(|ply| self.is_shown(self.stand_at(*ply).placement(), seen))
+            .find(|ply| self.is_shown(self.record.stand_at(*ply).placement(), seen))
     }
 
     /// True where `seen` is the target of an open irregularity and at most one half-move was played since.
     /// Later, an initial position begins another game, whatever was reported of the first half-moves.
     pub(in crate::watcher) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
-        let is_recent = |open: &&Open| self.plies() <= open.ply + 1;
+        let is_recent = |open: &&Open| self.record.plies() <= open.ply + 1;
         let mut targets = self
+            .cases
             .open
             .iter()
             .filter(is_recent)
@@ -239,8 +240,8 @@ impl Game {
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
         let concerned = |o: &Open| !o.kind.is_conduct() && (o.ply == ply + 1 || o.ply > ply && !o.by_hand);
-        while let Some(i) = self.open.iter().position(concerned) {
-            let to_before = self.open[i].ply == ply + 1;
+        while let Some(i) = self.cases.find(concerned) {
+            let to_before = self.cases.open[i].ply == ply + 1;
             let how = if to_before {
                 Resolution::Restored
             } else {
@@ -254,7 +255,7 @@ impl Game {
         }
         self.restart_lines(ctx);
         // Pieces that the board does not read are not read in that position either.
-        if self.is_shown(self.stand().placement(), ctx.sensed.placement()) {
+        if self.is_shown(self.record.stand().placement(), ctx.sensed.placement()) {
             let unread = self.lines.best().differing();
             self.lines.hide(unread, ctx.now, ctx.sensed);
         }
@@ -271,11 +272,11 @@ impl Game {
         {
             self.go_back(ctx, ply, "position_put_up_again");
         }
-        self.withdrawn.clear();
+        self.record.withdrawn.clear();
     }
 
     /// Whose move it is.
     pub(in crate::watcher) fn to_move(&self) -> Color {
-        self.stand().turn()
+        self.record.stand().turn()
     }
 }

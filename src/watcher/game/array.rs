@@ -8,6 +8,7 @@ use shakmaty::{CastlingMode, uci::UciMove};
 use super::{
     Game, Press,
     made::{Made, names},
+    record::GameRecord,
     waits::REST_MS,
 };
 use crate::{
@@ -26,13 +27,13 @@ impl Game {
     /// and the record goes on from there.
     pub(in crate::watcher) fn look_for_array_put_right(&mut self, ctx: &mut Ctx<'_>) {
         let seen = ctx.sensed.placement();
-        let recorded = self.stand().placement();
+        let recorded = self.record.stand().placement();
         let alike = recorded.occupied().count() == seen.occupied().count();
-        if self.plies() > EARLY || recorded == seen || !alike {
+        if self.record.plies() > EARLY || recorded == seen || !alike {
             return;
         }
         let right = Arc::new(Stand::initial());
-        if self.start.placement() == right.placement() {
+        if self.record.start.placement() == right.placement() {
             return;
         }
         let Some(record) = self.replayed(&right) else {
@@ -48,25 +49,22 @@ impl Game {
             fen: Some(right.fen()),
         };
         self.emit(ctx, None, body);
-        self.mode = right.mode();
-        self.start = right;
-        self.record.clear();
+        self.record = GameRecord::new(right);
         for made in record {
             self.enter(ctx, made);
         }
-        self.press = None;
-        self.later_presses.clear();
+        self.presses.clear();
         self.restart_lines(ctx);
         let of_start = |open: &super::Open| open.kind == IrregularityKind::InitialPositionWrong;
-        while let Some(index) = self.open.iter().position(of_start) {
+        while let Some(index) = self.cases.find(of_start) {
             self.resolve(ctx, index, Resolution::Restored);
         }
         // From the right position the half-moves are legal.
-        let plies = self.plies();
+        let plies = self.record.plies();
         let of_moves = |open: &super::Open| {
             open.kind == IrregularityKind::IllegalMove && open.ply <= plies && !open.by_hand
         };
-        while let Some(index) = self.open.iter().position(of_moves) {
+        while let Some(index) = self.cases.find(of_moves) {
             self.withdraw(ctx, index);
         }
         let message =
@@ -77,15 +75,15 @@ impl Game {
     /// A pawn stood before its square when the game began, as if its half-move had been made, and a player has pressed for another
     /// half-move of the same side: the position in which that pawn stood astray, and the press.
     pub(in crate::watcher) fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
-        let is_first = self.base == 0 && self.plies() <= 1 && self.later_presses.is_empty();
-        let press = self.press.as_ref().filter(|_| is_first)?;
-        if self.start.placement() != &Placement::ARRAY {
+        let is_first = self.base == 0 && self.record.plies() <= 1 && self.presses.later.is_empty();
+        let press = self.presses.judged.as_ref().filter(|_| is_first)?;
+        if self.record.start.placement() != &Placement::ARRAY {
             return None;
         }
         // The record may begin with that pawn, or with the other half-move.
-        let astray = array_with_pawn_astray(ctx.sensed, self.start.turn(), self.began)?;
-        let after = Stand::of_placement(&astray, !self.start.turn(), CastlingMode::Standard);
-        let astray = Stand::of_placement(&astray, self.start.turn(), CastlingMode::Standard);
+        let astray = array_with_pawn_astray(ctx.sensed, self.record.start.turn(), self.began)?;
+        let after = Stand::of_placement(&astray, !self.record.start.turn(), CastlingMode::Standard);
+        let astray = Stand::of_placement(&astray, self.record.start.turn(), CastlingMode::Standard);
         let seen = ctx.sensed.placement();
         let goes_on = |from: &Stand| from.candidates().any(|c| from.after(&c).placement() == seen);
         (!goes_on(&after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
@@ -106,11 +104,10 @@ impl Game {
         self.emit(ctx, None, body);
         let array = start.placement().clone();
         let side = start.turn();
-        self.start = start;
-        self.record.clear();
+        self.record = GameRecord::new(start);
         self.restart_lines(ctx);
         self.lines.press(press.at, ctx.sensed, side);
-        self.press = Some(Press { side, ..press });
+        self.presses.judged = Some(Press { side, ..press });
         self.array_wrong(
             ctx,
             &array,
@@ -124,7 +121,7 @@ impl Game {
     fn replayed(&self, start: &Arc<Stand>) -> Option<Vec<Made>> {
         let mut before = start.clone();
         let mut record = Vec::with_capacity(self.record.len());
-        for made in &self.record {
+        for made in self.record.iter() {
             let candidate = before
                 .candidates()
                 .find(|candidate| UciMove::from_move(candidate.mv, start.mode()) == made.uci)?;

@@ -1,23 +1,103 @@
-//! An arbiter closes cases, opens them again, and notes what was done.
+//! The irregularities that were reported in a game, and how many offences count.
 
 use std::sync::Arc;
 
-use super::{Ended, Game, Open};
+use serde::{Deserialize, Serialize};
+use shakmaty::{Color, Move};
+
+use super::case_file::CaseFile;
 use crate::{
-    board::PlyKind,
-    event::{Body, CompletedBy, Resolution, Why},
-    laws::{
-        IrregularityKind, Penalty, RaisedBy,
-        offence::{self, Window},
-        options::Count,
-    },
-    watcher::{at_rest::at_rest, command::CommandError, ctx::Ctx, not_now::NotNow},
+    board::{IllegalAct, Stand},
+    event::Resolution,
+    laws::IrregularityKind,
+    time::Millis,
+    watcher::command::CommandError,
 };
 
-impl Game {
-    /// The index of an open irregularity.
-    fn find_open(&self, id: &str) -> Result<usize, CommandError> {
-        if let Some(i) = self.open.iter().position(|open| open.id == id) {
+/// An irregularity that was reported. `ended` tells whether it is still open.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct Open {
+    pub(in crate::watcher) id: String,
+    pub(in crate::watcher) kind: IrregularityKind,
+    pub(in crate::watcher) offender: Option<Color>,
+    pub(in crate::watcher) ply: usize,
+    /// The position that should stand on the board, where the players have to put something right.
+    pub(in crate::watcher) target: Option<Arc<Stand>>,
+    /// The half-move that the ruling completes (a queen for an unreplaced pawn).
+    pub(in crate::watcher) ruled: Option<Move>,
+    /// The illegal act, where its position may come to stand.
+    pub(in crate::watcher) act: Option<IllegalAct>,
+    /// It counts among the offences of 7.5.5.
+    pub(in crate::watcher) counted: bool,
+    /// The Laws let it stand once the opponent has replied.
+    pub(in crate::watcher) may_stand: bool,
+    /// When the watcher reported it.
+    pub(in crate::watcher) said: Millis,
+    /// The case behind it, and its last report.
+    pub(in crate::watcher) case_file: Box<CaseFile>,
+    /// A person reported or reopened it: only a person closes it.
+    pub(in crate::watcher) by_hand: bool,
+    /// How it ended; none while it is open.
+    pub(in crate::watcher) ended: Option<Ended>,
+}
+
+impl Open {
+    /// An arbiter said that there was no offence.
+    pub(in crate::watcher) fn is_dismissed(&self) -> bool {
+        let ended = self.ended.as_ref();
+        ended.is_some_and(|ended| ended.how == Resolution::Dismissed)
+    }
+}
+
+/// How an irregularity ended, and its state before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::watcher) struct Ended {
+    pub(in crate::watcher) how: Resolution,
+    /// The name of the person who ended it, where it is known.
+    pub(in crate::watcher) by: Option<String>,
+    /// It counted among the offences before.
+    pub(in crate::watcher) counted: bool,
+    /// The first end of a case that was dismissed after it had ended.
+    pub(in crate::watcher) before: Option<Resolution>,
+}
+
+/// The irregularities of a game, in the order in which they were reported, or ended.
+#[derive(Clone, Debug, Default)]
+pub(in crate::watcher) struct Cases {
+    pub(in crate::watcher) open: Vec<Open>,
+    /// Those that ended. An arbiter may still dismiss them, or open them again.
+    pub(in crate::watcher) closed: Vec<Open>,
+    /// Number of offences of 7.5 that count, White's and Black's.
+    pub(in crate::watcher) offences: [u32; 2],
+}
+
+impl Cases {
+    /// All of them, the open ones first.
+    pub(in crate::watcher) fn all(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().chain(&self.closed)
+    }
+
+    /// All of them, to be changed.
+    pub(in crate::watcher) fn all_mut(&mut self) -> impl Iterator<Item = &mut Open> {
+        self.open.iter_mut().chain(&mut self.closed)
+    }
+
+    /// The open ones that players may have to put right on the board.
+    pub(in crate::watcher) fn at_board(&self) -> impl Iterator<Item = &Open> {
+        self.open.iter().filter(|open| !open.kind.is_conduct())
+    }
+
+    /// The index of the first open one for which `is_meant` is true.
+    pub(in crate::watcher) fn find(&self, is_meant: impl Fn(&Open) -> bool) -> Option<usize> {
+        self.open.iter().position(is_meant)
+    }
+
+    /// The index of the open one with this id.
+    ///
+    /// # Errors
+    /// An error says how it ended, or that nobody knows it.
+    pub(in crate::watcher) fn find_open(&self, id: &str) -> Result<usize, CommandError> {
+        if let Some(i) = self.find(|open| open.id == id) {
             return Ok(i);
         }
         let ended = self.closed.iter().find(|open| open.id == id);
@@ -27,265 +107,8 @@ impl Game {
         })
     }
 
-    /// Records that there was no offence. The case may be closed already.
-    pub(in crate::watcher) fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        let over = self
-            .closed
-            .iter()
-            .position(|open| open.id == id && !open.is_dismissed());
-        let Some(i) = over else {
-            let i = self.find_open(&id)?;
-            self.resolve(ctx, i, Resolution::Dismissed);
-            return Ok(());
-        };
-        let open = self.closed[i].clone();
-        self.uncount(ctx, &open);
-        let closed = &mut self.closed[i];
-        closed.counted = false;
-        if let Some(ended) = &mut closed.ended {
-            ended.before = Some(ended.how);
-            ended.how = Resolution::Dismissed;
-            ended.counted = open.counted;
-            ended.by.clone_from(&ctx.out.by);
-        }
-        let body = Body::IrregularityResolved {
-            irregularity: id,
-            how: Resolution::Dismissed,
-        };
-        self.emit(ctx, None, body);
-        Ok(())
-    }
-
-    /// Takes back how a case ended. A case that was dismissed after it had ended goes back to its first end,
-    /// and counts again. Any other case is open again, and only a person closes it.
-    pub(in crate::watcher) fn reopen(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        let Some(i) = self.closed.iter().position(|open| open.id == id) else {
-            self.find_open(&id)?;
-            return Err(NotNow::CaseIsOpen.into());
-        };
-        let mut again = self.closed.remove(i);
-        let Some(ended) = again.ended.take() else {
-            return Err(CommandError::UnknownIrregularity(id));
-        };
-        let is_open = ended.before.is_none();
-        let body = Body::IrregularityReopened {
-            irregularity: id,
-            open: is_open,
-        };
-        self.emit(ctx, None, body);
-        if ended.counted && !again.counted {
-            again.counted = true;
-            self.count_again(ctx, &again);
-        }
-        match ended.before {
-            Some(how) => {
-                again.ended = Some(Ended {
-                    how,
-                    before: None,
-                    ..ended
-                });
-                self.closed.push(again);
-            }
-            None => {
-                again.by_hand = true;
-                self.open.push(again);
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes the arbiter's penalty or remark on a case.
-    pub(in crate::watcher) fn note(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        irregularity: String,
-        penalty: Option<Penalty>,
-        note: Option<String>,
-    ) -> Result<(), CommandError> {
-        let mut known = self.open.iter().chain(&self.closed);
-        if !known.any(|open| open.id == irregularity) {
-            return Err(CommandError::UnknownIrregularity(irregularity));
-        }
-        if penalty.is_none() && note.is_none() {
-            return Err(NotNow::NothingToNote.into());
-        }
-        let body = Body::CaseNoted {
-            irregularity,
-            penalty,
-            note,
-        };
-        self.emit(ctx, None, body);
-        Ok(())
-    }
-
-    /// Lets the position on the board stand. An illegal move enters the record; displaced pieces stay where
-    /// they are.
-    pub(in crate::watcher) fn accept(&mut self, ctx: &mut Ctx<'_>, id: &str) -> Result<(), CommandError> {
-        let i = self.find_open(id)?;
-        let open = self.open[i].clone();
-        if open.ply == self.plies() + 1 && open.act.is_some() {
-            let line = self.lines.all().find(|line| {
-                line.plies
-                    .first()
-                    .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
-            });
-            if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
-                self.announce(ctx, &ply, CompletedBy::Ruling);
-            }
-        } else if matches!(
-            open.kind,
-            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
-        ) && open.ply == self.plies()
-        {
-            at_rest(ctx.sensed, ctx.now)?;
-            let stand = Arc::new(self.stand().with_placement(ctx.sensed.placement()));
-            if let Some(made) = self.record.last_mut() {
-                made.stand = stand;
-                made.accepted = true;
-            }
-        }
-        if offence::counts(&open.case_file.case, &ctx.settings.contested) && !open.counted {
-            // A suspicion counts once a person says that the offence happened.
-            self.open[i].counted = true;
-            self.count_again(ctx, &open);
-        }
-        self.resolve(ctx, i, Resolution::Stands);
-        self.restart_lines(ctx);
-        Ok(())
-    }
-
-    /// Notes that a person has raised the irregularity, or that nobody does, and makes the ruling anew.
-    pub(in crate::watcher) fn raised_by(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        id: String,
-        by: RaisedBy,
-    ) -> Result<(), CommandError> {
-        if self.closed.iter().any(|open| open.id == id) {
-            return Err(NotNow::CaseIsOver.into());
-        }
-        let Some(i) = self.open.iter().position(|open| open.id == id) else {
-            return Err(CommandError::UnknownIrregularity(id));
-        };
-        let open = &mut self.open[i];
-        open.case_file.raised = by != RaisedBy::Nobody;
-        open.case_file.case.facts.raised_by = by;
-        // An irregularity that was raised in time does not stand because of a later reply.
-        let until_reply = offence::rule(&open.case_file.case).window != Window::GameEnd;
-        open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
-        self.amend(ctx, i, Why::RaisedBy);
-        Ok(())
-    }
-
-    /// Ends an open irregularity.
-    pub(in crate::watcher) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
-        let mut open = self.open.remove(index);
-        if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
-            self.hands.forget_touches();
-        }
-        let body = Body::IrregularityResolved {
-            irregularity: open.id.clone(),
-            how,
-        };
-        self.emit(ctx, None, body);
-        // An offence that stands was not acted on.
-        let counts = match how {
-            Resolution::Dismissed => false,
-            Resolution::Stands => {
-                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
-            }
-            Resolution::Restored | Resolution::Superseded => true,
-        };
-        let counted = open.counted;
-        if !counts {
-            self.uncount(ctx, &open);
-            open.counted = false;
-        }
-        open.ended = Some(Ended {
-            how,
-            by: ctx.out.by.clone(),
-            counted,
-            before: None,
-        });
-        self.closed.push(open);
-    }
-
-    /// Takes an open irregularity back: there was no offence.
-    pub(in crate::watcher) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
-        let open = self.open[index].clone();
-        self.open[index].counted = false;
-        self.uncount(ctx, &open);
-        self.resolve(ctx, index, Resolution::Superseded);
-    }
-
-    /// Takes `gone` out of the count of offences (7.5.5). Later offences of the player get a number that is
-    /// one lower.
-    pub(in crate::watcher) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
-        let Some(side) = gone.offender.filter(|_| gone.counted) else {
-            return;
-        };
-        let count = &mut self.offences[side as usize];
-        *count = count.saturating_sub(1);
-        let number = gone.case_file.case.facts.offence_number;
-        for i in 0..self.open.len() {
-            let later = &mut self.open[i];
-            let facts = &mut later.case_file.case.facts;
-            if later.offender == Some(side) && later.counted && facts.offence_number > number {
-                facts.offence_number -= 1;
-                self.amend(ctx, i, Why::OffenceCount);
-            }
-        }
-    }
-
-    /// Counts `again` among the offences again. Later offences of the player get a number that is one higher.
-    pub(in crate::watcher) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
-        let Some(side) = again.offender else { return };
-        self.offences[side as usize] += 1;
-        let number = again.case_file.case.facts.offence_number;
-        for i in 0..self.open.len() {
-            let later = &mut self.open[i];
-            let facts = &mut later.case_file.case.facts;
-            let is_later = later.id != again.id && later.said >= again.said;
-            if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
-                facts.offence_number += 1;
-                self.amend(ctx, i, Why::OffenceCount);
-            }
-        }
-    }
-
-    /// Takes over what a person ruled and reported in the game that had a result.
-    pub(in crate::watcher) fn take_what_was_ruled(&mut self, said: &Self) {
-        for theirs in said.open.iter().chain(&said.closed) {
-            let mine = self
-                .open
-                .iter()
-                .chain(&self.closed)
-                .find(|mine| mine.id == theirs.id);
-            let counted_before = mine.is_some_and(|mine| mine.counted);
-            if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
-                continue;
-            }
-            if let Some(side) = theirs.offender {
-                let count = &mut self.offences[side as usize];
-                *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
-            }
-            self.open.retain(|open| open.id != theirs.id);
-            self.closed.retain(|open| open.id != theirs.id);
-            if theirs.ended.is_some() {
-                self.closed.push(theirs.clone());
-            } else {
-                self.open.push(theirs.clone());
-            }
-        }
-    }
-}
-
-/// True where a person has closed, dismissed or reopened the case of which the copy has `mine`. In a game
-/// that has a result only a person does so.
-fn is_ruled_since(mine: &Open, theirs: &Open) -> bool {
-    match (mine.ended.is_some(), theirs.ended.is_some()) {
-        (false, closed) => closed,
-        (true, false) => theirs.by_hand && !mine.by_hand,
-        (true, true) => theirs.is_dismissed() && !mine.is_dismissed(),
+    /// The number that the next offence of `side` has (7.5.5).
+    pub(in crate::watcher) fn next_offence(&self, side: Color) -> u32 {
+        self.offences[side as usize] + 1
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shakmaty::{CastlingMode, Square, uci::UciMove};
 
-use super::{Game, Made, names};
+use super::{Game, Made, names, record::GameRecord};
 use crate::{
     board::{Code, IllegalAct, PlyKind, Stand},
     event::{Body, CompletedBy, MoveMade, Resolution},
@@ -20,27 +20,13 @@ use crate::{
 /// Largest number of half-moves that one command may put in.
 const MOST_INSERTED: usize = 600;
 
-/// A record that a person changes.
-pub(in crate::watcher) struct RecordChange<'a> {
-    pub(in crate::watcher) start: &'a Arc<Stand>,
-    pub(in crate::watcher) mode: CastlingMode,
-    pub(in crate::watcher) made: &'a [Made],
-}
-
-impl RecordChange<'_> {
-    fn stand_at(&self, ply: usize) -> &Arc<Stand> {
-        match ply.checked_sub(1).and_then(|i| self.made.get(i)) {
-            Some(made) => &made.stand,
-            None => self.start,
-        }
-    }
-
+impl GameRecord {
     /// The half-moves as `order` has them.
     ///
     /// # Errors
     /// An error says that a half-move does not exist or cannot be played.
     pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<Vec<Made>, CommandError> {
-        let have = self.made.len();
+        let have = self.plies();
         let (ply, delete) = (order.ply as usize, order.delete as usize);
         if ply == 0 || ply > have + 1 {
             return Err(NotNow::PlyOutside { have, most: have + 1 }.into());
@@ -55,7 +41,7 @@ impl RecordChange<'_> {
             }
             .into());
         }
-        let mut made = self.made[..ply - 1].to_vec();
+        let mut made = self[..ply - 1].to_vec();
         let mut stand = self.stand_at(ply - 1).clone();
         let at = made.last().map_or(Millis(0), |made| made.at);
         for text in &order.insert {
@@ -71,7 +57,7 @@ impl RecordChange<'_> {
             stand = entered.stand.clone();
             made.push(entered);
         }
-        for old in &self.made[ply - 1 + delete..] {
+        for old in &self[ply - 1 + delete..] {
             match follows(old, &stand) {
                 Some(next) => {
                     stand = next.stand.clone();
@@ -93,12 +79,12 @@ impl RecordChange<'_> {
 
     /// A half-move that a person enters; none where it cannot be played.
     fn entered(&self, stand: &Arc<Stand>, text: &str, illegal: bool, at: Millis) -> Option<Made> {
-        let (kind, after) = match legal(stand, text, self.mode) {
+        let (kind, after) = match legal(stand, text, self.mode()) {
             Some(found) => found,
             None if illegal => carried(stand, text)?,
             None => return None,
         };
-        let (uci, san) = names(stand, &kind, self.mode);
+        let (uci, san) = names(stand, &kind, self.mode());
         Some(Made {
             kind,
             uci,
@@ -200,11 +186,11 @@ pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
 impl Game {
     /// The position after a half-move that a player has written down and not made.
     pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
-        let found = legal(self.stand(), written, self.mode);
+        let found = legal(self.record.stand(), written, self.record.mode());
         let remedy = "give the half-move that was written down, as UCI or SAN";
         found
             .map(|(_, after)| Arc::new(after))
-            .ok_or_else(|| no_move(self.plies() + 1, written, self.stand(), remedy))
+            .ok_or_else(|| no_move(self.record.plies() + 1, written, self.record.stand(), remedy))
     }
 
     /// Carries out a person's correction of the record. The hypotheses start anew from there.
@@ -213,19 +199,14 @@ impl Game {
         ctx: &mut Ctx<'_>,
         order: &Correct,
     ) -> Result<(), CommandError> {
-        let record = RecordChange {
-            start: &self.start,
-            mode: self.mode,
-            made: &self.record,
-        };
-        let mut made = record.corrected(order)?;
+        let mut made = self.record.corrected(order)?;
         let kept = in_common(&self.record, &made);
-        if kept == made.len() && kept == self.plies() {
+        if kept == made.len() && kept == self.record.plies() {
             return Ok(());
         }
         self.retract(ctx, kept, "corrected_by_arbiter");
         for next in made.drain(kept..) {
-            let (at, body) = (next.at, told(&next, self.plies() + 1));
+            let (at, body) = (next.at, told(&next, self.record.plies() + 1));
             self.record.push(next);
             self.emit(ctx, Some(at), body);
         }
@@ -235,7 +216,7 @@ impl Game {
         self.restart_lines(ctx);
         self.overrule(ctx);
         self.played_on(ctx);
-        if self.result.is_none() {
+        if self.outcome.result.is_none() {
             self.end_by_position(ctx);
         }
         Ok(())
@@ -245,17 +226,17 @@ impl Game {
     fn shift_cases(&mut self, ctx: &mut Ctx<'_>, order: &Correct) {
         let (from, inserted) = (order.ply as usize, order.insert.len());
         let deleted = order.delete as usize;
-        for open in self.open.iter_mut().chain(&mut self.closed) {
+        for open in self.cases.all_mut() {
             if open.ply >= from + deleted {
                 open.ply = open.ply + inserted - deleted;
             }
         }
-        let last = self.plies() + 1;
+        let last = self.record.plies() + 1;
         let beyond = |open: &super::Open| open.ply > last && !open.by_hand;
-        while let Some(i) = self.open.iter().position(beyond) {
+        while let Some(i) = self.cases.find(beyond) {
             self.resolve(ctx, i, Resolution::Superseded);
         }
-        for open in self.open.iter_mut().chain(&mut self.closed) {
+        for open in self.cases.all_mut() {
             open.ply = open.ply.min(last);
         }
     }

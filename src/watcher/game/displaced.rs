@@ -75,19 +75,19 @@ impl Game {
             return;
         }
         let ply = self.base + best.plies.len() - 1;
-        if ply > self.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+        if ply > self.record.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
             ctx.at(ctx.now + 150);
             return;
         }
         if !ctx.is_told(quiet, wait) {
             return;
         }
-        self.press = None;
-        if ply != self.plies() || self.open_at_board().any(|o| o.ply == ply) {
+        self.presses.judged = None;
+        if ply != self.record.plies() || self.cases.at_board().any(|o| o.ply == ply) {
             return;
         }
-        let before = self.stand_at(ply - 1).clone();
-        let base = self.stand_at(self.base).clone();
+        let before = self.record.stand_at(ply - 1).clone();
+        let base = self.record.stand_at(self.base).clone();
         let scene = Scene {
             ply,
             before,
@@ -104,7 +104,7 @@ impl Game {
         let kind = IrregularityKind::PiecesDisplaced;
         let mut finding = Finding::new(kind, certainty, Some(press.side), scene);
         finding.squares = Bitboard::from_square(from).with(to);
-        finding.target = Some(self.stand().clone());
+        finding.target = Some(self.record.stand().clone());
         self.accuse(ctx, finding, None);
         let without = best.without_last(&base, ctx.sensed, ctx.now);
         self.reset_lines(ctx, vec![without, best]);
@@ -129,8 +129,8 @@ impl Game {
         let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
             return;
         };
-        let ply = self.plies() + 1;
-        if self.open_at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
+        let ply = self.record.plies() + 1;
+        if self.cases.at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;
         }
         let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));

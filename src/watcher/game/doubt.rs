@@ -140,14 +140,14 @@ impl Game {
         };
         let differing = last.stand.placement().differing(ctx.sensed.placement());
         let lasts = |s: Square| ctx.sensed.at(s).is_piece() && ctx.sensed.since(s) + ASTRAY_MS < last.at;
-        differing.into_iter().any(lasts) && !self.open.iter().any(|open| open.target.is_some())
+        differing.into_iter().any(lasts) && !self.cases.open.iter().any(|open| open.target.is_some())
     }
 
     /// True when the act that ends `best` may follow from a sensor fault. Either a piece went just before to
     /// a square that reads nothing; or a piece of the player who pressed at `pressed` was gone for long while
     /// that player moved another, and so is in no hand.
     fn rests_on_unread(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
-        let (best, by) = (self.lines.best(), self.stand().turn());
+        let (best, by) = (self.lines.best(), self.record.stand().turn());
         let missing = |s: Square| best.differing().contains(s) && ctx.sensed.at(s).is_empty();
         let before = best.plies.iter().take(self.announced());
         let mut strayed = before
@@ -165,12 +165,12 @@ impl Game {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw these half-moves, so the record may be wrong.
-            let told = self.doubt.gap.unwrap_or_else(|| self.plies());
+            let told = self.doubt.gap.unwrap_or_else(|| self.record.plies());
             self.doubt.of_gap(told);
         }
         let last = || self.record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.doubt.gap
-            && self.plies() >= told.max(last()) + BELIEVED
+            && self.record.plies() >= told.max(last()) + BELIEVED
             && self.lines.best().differing().is_empty()
         {
             self.doubt.gap_is_known();
@@ -185,10 +185,10 @@ impl Game {
         let Some(turn) = ctx.clock.running().filter(|_| self.doubt.gap.is_some()) else {
             return;
         };
-        let displaced = |open: &Open| open.ply <= self.plies() && open.target.is_some();
+        let displaced = |open: &Open| open.ply <= self.record.plies() && open.target.is_some();
         // `gap` itself takes up a game after a gap that nothing explains.
         if self.unbridged.is_some()
-            || self.open.iter().any(displaced)
+            || self.cases.open.iter().any(displaced)
             || apart.count() < APART
             || self.recalls()
             || !is_playable(ctx.sensed.placement())
@@ -201,27 +201,26 @@ impl Game {
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
         let act = IllegalAct::left(None, ctx.sensed.placement());
-        let untold = 1 + usize::from(self.stand().turn() == turn);
+        let untold = 1 + usize::from(self.record.stand().turn() == turn);
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);
         }
         self.doubt.absent |= self.is_board_faulty();
         self.unbridged = None;
-        self.press = None;
-        self.later_presses.clear();
+        self.presses.clear();
         self.restart_lines(ctx);
     }
 
     /// Enters a half-move into the record that the watcher cannot name; `act` is what it left.
     fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
-        let before = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
-        let left = Arc::new(self.stand().left_as(&act.placement()));
+        let before = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
+        let left = Arc::new(self.record.stand().left_as(&act.placement()));
         let kind = PlyKind::Illegal(Box::new(act.clone()));
         let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
         if let Some(mut ply) = line.plies.last().cloned() {
             ply.pressed = Some(pressed);
             self.announce(ctx, &ply, CompletedBy::Recovered);
-            self.doubt.of_gap(self.plies());
+            self.doubt.of_gap(self.record.plies());
         }
     }
 
@@ -266,7 +265,7 @@ impl Game {
         let sound = is_explained && !self.doubt.absent && !self.is_astray(ctx);
         let is_excused = suspected.is_some() && sound && !in_hindsight && !unread;
         self.take_as_it_stands(ctx, pressed);
-        self.doubt.excused = is_excused.then_some(self.plies());
+        self.doubt.excused = is_excused.then_some(self.record.plies());
         true
     }
 
@@ -276,7 +275,7 @@ impl Game {
         let Some(last) = self.record.last() else {
             return false;
         };
-        let stand = self.stand();
+        let stand = self.record.stand();
         let shown = |s: Square| {
             let since = ctx.sensed.since(s);
             let emptied = ctx.sensed.was_empty_for(s).map(|gone| since - gone);
@@ -301,10 +300,10 @@ impl Game {
                 IllegalAct::left(None, &left)
             }
         };
-        self.press = None;
+        self.presses.judged = None;
         self.announce_untold(ctx, &act, pressed);
         self.restart_lines(ctx);
-        for press in self.later_presses.clone() {
+        for press in self.presses.later.clone() {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
     }

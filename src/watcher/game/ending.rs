@@ -1,8 +1,6 @@
 //! Positions that end the game by themselves (5.1.1, 5.2.1, 5.2.2, 9.6), as far as the edition in force has
 //! them. A position that only allows a claim makes a notice for the arbiter.
 
-use std::cell::LazyCell;
-
 use shakmaty::Position;
 
 use super::Game;
@@ -17,7 +15,7 @@ use crate::{
 impl Game {
     /// Ends the game if the position after the last half-move ends it.
     pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
-        let stand = self.stand().clone();
+        let stand = self.record.stand().clone();
         let Some(chess) = stand.chess() else { return };
         let moves = stand.moves().len();
         if moves == 0 {
@@ -43,7 +41,7 @@ impl Game {
     }
 
     fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &Stand) {
-        let plies = self.occurrences(stand);
+        let plies = self.record.occurrences(stand);
         let consecutive = plies.len() >= 5 && plies[plies.len() - 5..].windows(2).all(|w| w[1] - w[0] == 4);
         if plies.len() >= 5 && draws(ctx, IrregularityKind::Fivefold, consecutive) {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
@@ -51,22 +49,6 @@ impl Game {
             let message = "The position has occurred three times (9.2).";
             self.notice(ctx, notice::THREEFOLD_REPETITION, message);
         }
-    }
-
-    /// The half-moves after which the position of `stand` stood on the board (9.2.3).
-    pub(in crate::watcher) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
-        // Placements tell nearly all positions apart, and the key takes long to make.
-        let key = LazyCell::new(|| stand.repetition_key());
-        let same = |other: &Stand| {
-            std::ptr::eq(other, stand)
-                || other.placement() == stand.placement() && other.repetition_key() == *key
-        };
-        // With the other side to move it is another position.
-        let first = usize::from(stand.turn() != self.start.turn());
-        (first..=self.plies())
-            .step_by(2)
-            .filter(|ply| same(self.stand_at(*ply)))
-            .collect()
     }
 }
 

@@ -29,7 +29,7 @@ impl Game {
         let Some(ply) = self.exchanged(ctx) else {
             return false;
         };
-        self.go_back(ctx, self.plies() - 1, "promoted_piece_exchanged");
+        self.go_back(ctx, self.record.plies() - 1, "promoted_piece_exchanged");
         self.announce(ctx, &ply, CompletedBy::Ruling);
         self.restart_lines(ctx);
         true
@@ -42,10 +42,10 @@ impl Game {
         let stopped = ctx.clock.stopped_at;
         let since = |at: Millis| at >= made.at || made.completed_by == CompletedBy::Ruling;
         let stands = stopped.is_some_and(since) || self.starts_again(ctx, made.at);
-        if !stands || ctx.sensed.is_felt() || self.open_at_board().next().is_some() {
+        if !stands || ctx.sensed.is_felt() || self.cases.at_board().next().is_some() {
             return None;
         }
-        promoted_otherwise(self.stand_at(self.plies() - 1), promotion, ctx)
+        promoted_otherwise(self.record.stand_at(self.record.plies() - 1), promotion, ctx)
     }
 
     /// The clock was started again just now, after the half-move that was made at `made`.

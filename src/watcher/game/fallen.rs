@@ -52,8 +52,8 @@ impl Game {
             return;
         }
         if let Some(ply) = self.ply_pressed_at(self.lines.best(), fall.pressed)
-            && ply <= self.plies()
-            && self.mover(ply) == fall.by
+            && ply <= self.record.plies()
+            && self.record.mover(ply) == fall.by
             && !self.displaced_at(ply)
             && ctx.is_told(ctx.now, 0)
         {
@@ -100,13 +100,13 @@ impl Game {
             IrregularityKind::CastlingIncomplete,
             IrregularityKind::PromotionNotReplaced,
         ];
-        let mut known = self.open.iter().chain(&self.closed);
+        let mut known = self.cases.all();
         known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
     }
 
     fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {
         self.unread.healed &= !fall.homes();
-        let target = self.stand_at(ply).clone();
+        let target = self.record.stand_at(ply).clone();
         let faults = Faults {
             fall: Some(*fall),
             ..Faults::default()
@@ -115,7 +115,7 @@ impl Game {
         for square in fall.squares() {
             seen.set(square, faults.shown(square, seen.at(square)));
         }
-        let before = self.stand_at(ply - 1).clone();
+        let before = self.record.stand_at(ply - 1).clone();
         // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
         // caught a piece that left after the press.
         let certainty = if !clear {
@@ -137,7 +137,7 @@ impl Game {
         finding.squares = fall.squares();
         finding.target = Some(target);
         let id = self.accuse(ctx, finding, None);
-        if !self.open.iter().any(|open| open.id == id) {
+        if !self.cases.open.iter().any(|open| open.id == id) {
             // A suspicion opens no case, and the watcher reports it once only.
             self.suspected_fall = Some(fall.pressed);
             if fall.is_over() {
@@ -145,7 +145,7 @@ impl Game {
             }
         }
         if fall.is_over()
-            && let Some(index) = self.open.iter().position(|open| open.id == id)
+            && let Some(index) = self.cases.find(|open| open.id == id)
         {
             self.resolve(ctx, index, Resolution::Restored);
         }

@@ -46,7 +46,7 @@ impl Game {
     /// Changes a promotion of the record if the board is explained by another piece that the pawn became.
     /// Returns true if it did.
     fn promoted_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let promotions = (0..self.plies())
+        let promotions = (0..self.record.plies())
             .rev()
             .filter_map(|i| Some((i, promoted_to(&self.record[i])?)));
         let told: Option<Vec<Made>> = promotions
@@ -55,7 +55,7 @@ impl Game {
             .map(|(i, _, role)| (i, role))
             .filter_map(|(i, role)| self.with_promotion(i, role))
             .find(|told| {
-                let last = told.last().map_or(&self.start, |made| &made.stand);
+                let last = told.last().map_or(&self.record.start, |made| &made.stand);
                 let lines = Lines::new(last.clone(), ctx.sensed, ctx.now);
                 lines.best().misplaced(ctx.sensed).is_empty()
             });
@@ -67,7 +67,7 @@ impl Game {
     /// The half-moves of the record from the promotion `index` on, with `role` as the new piece; none if they
     /// are not legal then.
     fn with_promotion(&self, index: usize, role: Role) -> Option<Vec<Made>> {
-        let mut stand = self.stand_at(index).clone();
+        let mut stand = self.record.stand_at(index).clone();
         let mut told = Vec::new();
         for (i, made) in self.record.iter().enumerate().skip(index) {
             let mv = made.kind.legal()?;
@@ -86,7 +86,7 @@ impl Game {
 
     /// Takes back the end of the record, and reports `told` in its place.
     pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
-        self.retract(ctx, self.plies() - told.len(), reason);
+        self.retract(ctx, self.record.plies() - told.len(), reason);
         for made in told {
             let ply = Ply {
                 kind: made.kind,
@@ -150,7 +150,7 @@ impl Game {
         else {
             return;
         };
-        if self.open_at_board().any(|open| open.ply == ply) {
+        if self.cases.at_board().any(|open| open.ply == ply) {
             return;
         }
         // The illegal move came after these half-moves.

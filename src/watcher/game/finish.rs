@@ -118,8 +118,8 @@ impl Game {
             .into_iter()
             .chain(self.shown_by_piece(ctx))
             .collect();
-        if self.show_spent {
-            self.show_spent = !shown.is_empty() || self.gap;
+        if self.outcome.show_spent {
+            self.outcome.show_spent = !shown.is_empty() || self.gap;
             return;
         }
         let Some(shown) = shown
@@ -138,19 +138,23 @@ impl Game {
     /// Looks whether the kings contradict a mate. The mate stands (5.1.1). A notice asks once for the right
     /// result.
     pub(in crate::watcher) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(result) = self.result.filter(|_| !self.confirmed && !self.shown) else {
+        let Some(result) = self
+            .outcome
+            .result
+            .filter(|_| !self.outcome.confirmed && !self.outcome.shown)
+        else {
             return;
         };
-        if !self.stand().chess().is_some_and(Position::is_checkmate) {
+        if !self.record.stand().chess().is_some_and(Position::is_checkmate) {
             return;
         }
         let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
         let Some(shown) = shown else {
-            self.show_spent &= self.gap;
+            self.outcome.show_spent &= self.gap;
             return;
         };
-        if !self.show_spent && ctx.passed(shown.since, shown.wait_ms) {
-            self.show_spent = true;
+        if !self.outcome.show_spent && ctx.passed(shown.since, shown.wait_ms) {
+            self.outcome.show_spent = true;
             let question = format!(
                 "The board says {}, and the game ended by checkmate, {}: which is it? Enter the result.",
                 shown.result.as_str(),
@@ -162,16 +166,16 @@ impl Game {
 
     /// Gives the game another result if the kings, which ended it, were put on other squares since, and all else stands as it did.
     pub(in crate::watcher) fn look_for_corrected_kings(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.shown || self.confirmed || ctx.sensed.is_felt() {
+        if !self.outcome.shown || self.outcome.confirmed || ctx.sensed.is_felt() {
             return;
         }
-        let is_other = |shown: &Shown| Some(shown.result) != self.result;
+        let is_other = |shown: &Shown| Some(shown.result) != self.outcome.result;
         let Some(shown) = self.shown_by_kings(ctx).filter(is_other) else {
             return;
         };
         // A piece of the middle may have made room for a king.
         let kings = Color::ALL.map(|color| Code::from(color.king()));
-        let stood = self.stand().placement();
+        let stood = self.record.stand().placement();
         let elsewhere = stood.differing(ctx.sensed.placement()) & !CENTRE;
         let all_else_stands = elsewhere.into_iter().all(|s| kings.contains(&stood.at(s)));
         if all_else_stands && ctx.passed(shown.since, CORRECTED_MS) {
@@ -184,15 +188,17 @@ impl Game {
         if !felt && kings_say(ctx.sensed).is_none() {
             return None;
         }
-        let (result, since, wait_ms) =
-            if let Some(kings) = felt.then(|| felt_kings(self.stand(), ctx.sensed)).flatten() {
-                let [one, other] = kings.map(|s| ctx.sensed.since(s));
-                (meaning(kings), one.max(other), FELT_KINGS_MS)
-            } else {
-                let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
-                let both = since(Color::White).max(since(Color::Black));
-                (kings_say(ctx.sensed)?, both, KINGS_MS)
-            };
+        let (result, since, wait_ms) = if let Some(kings) = felt
+            .then(|| felt_kings(self.record.stand(), ctx.sensed))
+            .flatten()
+        {
+            let [one, other] = kings.map(|s| ctx.sensed.since(s));
+            (meaning(kings), one.max(other), FELT_KINGS_MS)
+        } else {
+            let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
+            let both = since(Color::White).max(since(Color::Black));
+            (kings_say(ctx.sensed)?, both, KINGS_MS)
+        };
         Some(Shown {
             result,
             since,
@@ -226,8 +232,8 @@ impl Game {
     /// Ends the game by the kings in the centre. Steps of the kings on their way there were no moves of the
     /// game.
     fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
-        let mut keep = self.plies();
-        while keep > 0 && keep + 2 > self.plies() && self.is_step_to_centre(ctx, keep - 1) {
+        let mut keep = self.record.plies();
+        while keep > 0 && keep + 2 > self.record.plies() && self.is_step_to_centre(ctx, keep - 1) {
             keep -= 1;
         }
         self.retract(ctx, keep, "kings_to_the_centre");
@@ -268,7 +274,7 @@ impl Game {
             let stands = |square: &String| king.is_some_and(|king| king.to_string() == *square);
             open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
         };
-        while let Some(index) = self.open.iter().position(shown) {
+        while let Some(index) = self.cases.find(shown) {
             self.resolve(ctx, index, Resolution::Superseded);
         }
     }
@@ -283,7 +289,7 @@ impl Game {
         else {
             return false;
         };
-        let color = self.mover(index + 1);
+        let color = self.record.mover(index + 1);
         let stays = king(ctx.sensed, color) == Some(to);
         made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
     }
@@ -300,7 +306,7 @@ impl Game {
     fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
         let best = self.lines.best().clone();
         let from = self.announced();
-        if !self.on_record() || !self.withdrawn.is_empty() {
+        if !self.on_record() || !self.record.withdrawn.is_empty() {
             return;
         }
         let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
@@ -329,10 +335,11 @@ impl Game {
         let holds = |open: &&Open| match &open.ended {
             None => true,
             Some(ended) => {
-                matches!(ended.how, Resolution::Restored | Resolution::Stands) && self.plies() <= open.ply
+                matches!(ended.how, Resolution::Restored | Resolution::Stands)
+                    && self.record.plies() <= open.ply
             }
         };
-        let last = self.open.iter().chain(&self.closed).filter(holds);
+        let last = self.cases.all().filter(holds);
         let ruled = last.filter_map(|open| {
             let penalty = &open.case_file.said.ruling.penalty;
             let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;

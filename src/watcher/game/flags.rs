@@ -6,7 +6,6 @@ use shakmaty::{Bitboard, Color};
 use super::{
     Game,
     advice::{Finding, Scene},
-    periods::made_by,
 };
 use crate::{
     event::{Body, Certainty, ClockState, notice},
@@ -90,7 +89,9 @@ impl Game {
     /// before.
     fn look_at_flag(&mut self, ctx: &mut Ctx<'_>, side: Color) {
         let i = side as usize;
-        let harmless = self.period_is_complete(ctx, side);
+        let harmless = self
+            .flags
+            .period_is_complete(ctx, side, self.record.moves_completed());
         let said = self.flags.said[i] || harmless && self.flags.harmless[i];
         let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
@@ -113,7 +114,7 @@ impl Game {
 
     /// Gives notice that the flag of `side` ends a period whose moves were made in time (6.4).
     fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
-        let made = made_by(side, self.moves_completed());
+        let made = self.record.moves_completed().by(side);
         self.flags.harmless[side as usize] = true;
         let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
         self.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
@@ -124,13 +125,15 @@ impl Game {
         // One reading showed both flags down, so the clock does not say which fell first.
         let together = !self.flags.said[other]
             && self.flags.seen[other] == Some(at)
-            && !self.period_is_complete(ctx, !side);
+            && !self
+                .flags
+                .period_is_complete(ctx, !side, self.record.moves_completed());
         let other_first = self.flags.said[other];
         self.flags.said[side as usize] = true;
         self.flags.said[other] |= together;
         let scene = Scene {
-            ply: self.plies() + 1,
-            before: self.stand().clone(),
+            ply: self.record.plies() + 1,
+            before: self.record.stand().clone(),
             seen: ctx.sensed.placement().clone(),
             at,
             clock: ctx.clock.state(),
@@ -166,7 +169,7 @@ impl Game {
     /// False if the watcher took up a game in progress and nobody told it the number of the move.
     fn began_at_a_known_move(&self) -> bool {
         const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
-        self.start.setup().fullmoves.get() > 1 || self.start.placement().occupied() == HOME
+        self.record.start.setup().fullmoves.get() > 1 || self.record.start.placement().occupied() == HOME
     }
 
     /// Notes that a new period began, from the main time that the clock adds for it.
@@ -174,10 +177,10 @@ impl Game {
         let Some(clock) = ctx.clock.state().filter(|_| !ctx.settings.periods.is_empty()) else {
             return;
         };
-        let made = self.moves_completed();
+        let made = self.record.moves_completed();
         for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
             let periods = &ctx.settings.periods;
-            self.flags.progress.shows(periods, side, made_by(side, made), ms);
+            self.flags.progress.shows(periods, side, made.by(side), ms);
         }
     }
 }

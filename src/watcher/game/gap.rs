@@ -31,7 +31,7 @@ const SURELY_FOUND: usize = 2;
 /// More unseen half-moves than these are a tale, whatever they explain.
 const TALE: usize = 8;
 /// The same once the watcher has said that nothing explains the gap: half-moves that were heard since follow it.
-const LATE_TALE: usize = 4;
+const LATE_TALE: usize = 6;
 
 /// If more squares than these are wrong, more happened than a half-move that is under way or a piece that was
 /// knocked over.
@@ -171,7 +171,7 @@ impl Game {
         let (mut found, cut) = self.bridged(ctx, limits);
         found.retain(|line| !self.is_tale(line));
         let shortest = found.iter().map(|line| line.plies.len()).min();
-        let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.plies()));
+        let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.record.plies()));
         let gap = self.unbridged.is_some();
         let told = self.is_gap_told();
         let several_gone = self.lines.best().differing().count() > 1;
@@ -181,7 +181,7 @@ impl Game {
                 self.want_log(Need::Check);
             }
             if gap && self.exchanged_unseen(ctx) {
-                self.doubt.of_gap(self.plies());
+                self.doubt.of_gap(self.record.plies());
             }
             self.unbridged = None;
             return;
@@ -261,12 +261,12 @@ impl Game {
             plies: limits.plies.max(missed).min(self.most_unseen()),
             ..limits
         };
-        let orders = bridge::bridge(self.stand(), ctx.sensed.placement(), turn, limits);
+        let orders = bridge::bridge(self.record.stand(), ctx.sensed.placement(), turn, limits);
         let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
         // The search does not go as deep as that.
         let cut = orders.cut || missed > limits.plies;
         if as_long > 1 {
-            self.ambiguous_told(ctx, self.plies() + missed, as_long);
+            self.ambiguous_told(ctx, self.record.plies() + missed, as_long);
         } else if cut {
             self.notice(
                 ctx,
@@ -282,8 +282,8 @@ impl Game {
 
     /// Gives notice of the half-moves that are ambiguous.
     fn ambiguous_told(&mut self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
-        self.doubt.of_gap(self.plies());
-        let first = self.plies() + 1;
+        self.doubt.of_gap(self.record.plies());
+        let first = self.record.plies() + 1;
         let message =
             format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
         self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
@@ -306,7 +306,7 @@ impl Game {
     /// record may be wrong if updates were lost.
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
         let said = self.announced();
-        let root = Line::new(self.stand_at(self.base).clone(), ctx.sensed, ctx.now);
+        let root = Line::new(self.record.stand_at(self.base).clone(), ctx.sensed, ctx.now);
         let limits = bridge::Limits {
             plies: said + 1,
             nodes: 30_000,
@@ -371,7 +371,7 @@ impl Game {
     /// is short. So it is where the clock shows that there was no time for more: all half-moves but the last were
     /// pressed.
     fn gap_limits(&self, ctx: &Ctx<'_>) -> bridge::Limits {
-        let plies = if self.open_at_board().next().is_none() {
+        let plies = if self.cases.at_board().next().is_none() {
             self.most_unseen()
         } else {
             2
@@ -449,7 +449,7 @@ impl Game {
 
     /// Gives notice, once, that a gap is not explained.
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
-        let plies = self.plies();
+        let plies = self.record.plies();
         let Some(gap) = &mut self.unbridged else { return };
         self.doubt.of_gap(plies);
         if gap.told.replace(gap.told.unwrap_or(ctx.now)).is_some() {
@@ -471,7 +471,7 @@ impl Game {
         let missing: Bitboard = unread
             .into_iter()
             .filter(|s| {
-                let code = self.stand().placement().at(*s);
+                let code = self.record.stand().placement().at(*s);
                 let named = self.unread.pieces.iter().any(|(known, _)| *known == code);
                 ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
             })
@@ -490,9 +490,9 @@ impl Game {
 
     /// The time of the half-move that last changed `square` in the record.
     fn stands_since(&self, square: shakmaty::Square) -> Millis {
-        let now = self.stand().placement().at(square);
-        let before = |ply: usize| self.stand_at(ply).placement().at(square);
-        let ply = (0..self.plies()).rev().find(|ply| before(*ply) != now);
+        let now = self.record.stand().placement().at(square);
+        let before = |ply: usize| self.record.stand_at(ply).placement().at(square);
+        let ply = (0..self.record.plies()).rev().find(|ply| before(*ply) != now);
         ply.map_or(self.began, |ply| self.record[ply].at)
     }
 }

@@ -37,6 +37,42 @@ pub(in crate::watcher) struct Glimpse {
     pub(in crate::watcher) lump: Millis,
 }
 
+/// What the watcher keeps of a lump.
+#[derive(Clone, Debug, Default)]
+pub(in crate::watcher) struct Lump {
+    /// Irregularities that stood on the board within it.
+    pub(in crate::watcher) glimpses: Vec<Glimpse>,
+    /// How often a copy was asked.
+    pub(in crate::watcher) copies: usize,
+    /// Number of readings of a running clock since it was pressed, stopped or started.
+    pub(in crate::watcher) ticks: usize,
+}
+
+impl Lump {
+    /// Another lump begins: the readings so far came before it.
+    pub(in crate::watcher) fn begin(&mut self) {
+        (self.copies, self.ticks) = (0, 0);
+    }
+
+    /// Keeps what stood on the board, if a moment proves it. Of one half-move it keeps what tells most.
+    pub(in crate::watcher) fn keep(&mut self, glimpse: Glimpse) {
+        if !glimpse.is_proved() {
+            return;
+        }
+        let is_full = self.glimpses.len() == MOST_KEPT;
+        match self
+            .glimpses
+            .iter_mut()
+            .find(|known| known.is_like(&glimpse.open))
+        {
+            Some(known) if known.weight() < glimpse.weight() => *known = glimpse,
+            Some(_) => {}
+            None if is_full => {}
+            None => self.glimpses.push(glimpse),
+        }
+    }
+}
+
 impl Glimpse {
     /// True when `other` is of the same half-move.
     fn is_like(&self, other: &Open) -> bool {
@@ -71,48 +107,28 @@ impl Game {
                 || best.faults().fall.is_some())
     }
 
-    /// A new lump begins: the readings so far came before it.
-    pub(in crate::watcher) fn begin_lump(&mut self) {
-        (self.copies, self.ticks) = (0, 0);
-    }
-
-    pub(in crate::watcher) fn keep_glimpse(&mut self, glimpse: Glimpse) {
-        if !glimpse.is_proved() {
-            return;
-        }
-        let known = self
-            .glimpses
-            .iter()
-            .position(|known| known.is_like(&glimpse.open));
-        match known {
-            Some(i) if self.glimpses[i].weight() < glimpse.weight() => self.glimpses[i] = glimpse,
-            Some(_) => {}
-            None if self.glimpses.len() < MOST_KEPT => self.glimpses.push(glimpse),
-            None => {}
-        }
-    }
-
     /// Reports what stood on the board in a lump, unless the game has reported it by itself.
     pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
         if ctx.catches_up || !self.is_watched() {
             return;
         }
-        let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
+        let (due, later): (Vec<_>, _) = mem::take(&mut self.lump.glimpses)
             .into_iter()
             .partition(|glimpse| ctx.passed(glimpse.lump, OWN_MS));
-        self.glimpses = later;
+        self.lump.glimpses = later;
         for glimpse in due {
-            let mut said = self.open.iter().chain(&self.closed);
+            let is_said = self.cases.all().any(|open| glimpse.is_like(open));
             let ply = glimpse.open.ply;
-            let fits = ply <= self.plies() + 1
-                && glimpse.open.case_file.said.fen_before == self.stand_at(ply.saturating_sub(1)).fen();
+            let fits = ply <= self.record.plies() + 1
+                && glimpse.open.case_file.said.fen_before
+                    == self.record.stand_at(ply.saturating_sub(1)).fen();
             // The board read the half-move late, and the player had pressed for it.
             let pressed_for = !glimpse.stood
                 && self
                     .record
                     .get(ply.wrapping_sub(1))
                     .is_some_and(|made| made.at == glimpse.at);
-            if fits && !pressed_for && !said.any(|open| glimpse.is_like(open)) {
+            if fits && !pressed_for && !is_said {
                 self.tell_glimpse(ctx, glimpse);
             }
         }
@@ -130,11 +146,11 @@ impl Game {
         // Once play has gone on from there, nobody has to put it right any more.
         let stands = ctx.sensed.placement().fen() == open.case_file.said.placement
             && open.target.is_some()
-            && self.plies() <= self.plies_at_restoration(&open);
+            && self.record.plies() <= self.plies_at_restoration(&open);
         let question = self.question(&open).filter(|_| stands);
-        self.open.push(open);
+        self.cases.open.push(open);
         if !stands {
-            self.resolve(ctx, self.open.len() - 1, Resolution::Restored);
+            self.resolve(ctx, self.cases.open.len() - 1, Resolution::Restored);
         }
         ctx.out.questions.extend(question);
     }
@@ -145,11 +161,11 @@ impl Game {
         let counts = offence::counts(&open.case_file.case, &ctx.settings.contested);
         let facts = &mut open.case_file.case.facts;
         if let Some(side) = open.offender.filter(|_| counts) {
-            facts.offence_number = self.offences[side as usize] + 1;
+            facts.offence_number = self.cases.next_offence(side);
         }
-        facts.moves_completed = self.moves_completed();
+        facts.moves_completed = self.record.moves_completed();
         facts.opponent_has_replied = self.is_answered(open.offender, open.ply);
-        let before = self.stand_at(open.ply.saturating_sub(1));
+        let before = self.record.stand_at(open.ply.saturating_sub(1));
         self.ask_for_mate(ctx, &mut open.case_file, before, open.target.as_deref());
         let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
         let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));

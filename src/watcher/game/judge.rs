@@ -58,7 +58,7 @@ impl Game {
     /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
     /// sprung back, and what looked like a press of the opponent was none.
     pub(in crate::watcher) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
-        let sprung = self.later_presses.back().or(self.press.as_ref()).cloned();
+        let sprung = self.presses.last().cloned();
         let best = self.lines.best();
         let made = self
             .record
@@ -84,14 +84,14 @@ impl Game {
     /// The link was down for a while, and now the time of `side` runs. If the last press that was heard was
     /// by `side`, the lever has gone back since.
     pub(in crate::watcher) fn sprang_back(&mut self, side: Color) {
-        let last = self.later_presses.back().or(self.press.as_ref());
+        let last = self.presses.last();
         if last.is_some_and(|press| press.side == side) {
             self.forget_last_press();
         }
     }
 
     fn forget_last_press(&mut self) {
-        if let Some(press) = self.later_presses.pop_back().or_else(|| self.press.take()) {
+        if let Some(press) = self.presses.take_last() {
             self.lines.forget_press(press.at);
         }
     }
@@ -102,17 +102,14 @@ impl Game {
             return;
         }
         if self.lost_track() {
-            self.press = None;
-            self.later_presses.clear();
+            self.presses.clear();
             return;
         }
-        if self.press.is_none() {
-            self.press = self.later_presses.pop_front();
-        }
+        self.presses.advance();
         if self.judge_suspect(ctx) {
             return;
         }
-        if let Some(press) = self.press.clone() {
+        if let Some(press) = self.presses.judged.clone() {
             self.judge_press(ctx, press);
         } else {
             self.out_of_turn(ctx);
@@ -130,7 +127,7 @@ impl Game {
         else {
             return false;
         };
-        if !ctx.is_told(pressed, judged_after(ctx)) || self.may_have_lost(ctx, pressed) {
+        if !ctx.is_told(pressed, judged_after(ctx)) || self.presses.may_have_lost(ctx, pressed) {
             ctx.wait_for("readings of the time of the press");
             return true;
         }
@@ -148,10 +145,10 @@ impl Game {
         if self.excuse(ctx) {
             return true;
         }
-        let (side, before) = (!stand.turn(), self.stand().clone());
-        let press = self.press.take_if(|press| press.at == pressed);
+        let (side, before) = (!stand.turn(), self.record.stand().clone());
+        let press = self.presses.judged.take_if(|press| press.at == pressed);
         let scene = Scene {
-            ply: self.plies() + 1,
+            ply: self.record.plies() + 1,
             before,
             seen: stand.placement().clone(),
             at: pressed,
@@ -159,9 +156,9 @@ impl Game {
         };
         let finding = Finding::illegal(side, &act, scene);
         self.lines.advance(k);
-        self.base = self.plies();
+        self.base = self.record.plies();
         self.accuse(ctx, finding, Some(&act));
-        let mut restored = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let mut restored = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
         self.lines.convict();
         restored.charge(Item::PutRight, RESTORED);
         self.lines.add(ctx.now, ctx.sensed, restored);
@@ -171,11 +168,11 @@ impl Game {
     fn judge_press(&mut self, ctx: &mut Ctx<'_>, mut press: Press) {
         if press.rest.is_none() && ctx.passed(press.at, REST_MS) && ctx.still_for(QUIET_MS - 100) {
             press.rest = Some(ctx.sensed.placement().clone());
-            self.press = Some(press.clone());
+            self.presses.judged = Some(press.clone());
         }
         let waits = self.lines.best().awaits() == Some(press.at);
         if waits && ctx.passed(press.at, ASK_MS) {
-            self.ask(ctx, press.at);
+            self.presses.ask(ctx, press.at);
         }
         if !ctx.passed(press.at, JUDGE_MS) || !ctx.passed(press.at, judged_after(ctx)) {
             ctx.wait_for("readings of the time of the press");
@@ -189,16 +186,16 @@ impl Game {
             if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
                 self.knocked_like_a_move(ctx, &press);
             } else {
-                self.press = None;
+                self.presses.judged = None;
             }
             return;
         }
         if ctx.now.since(press.at) > GIVE_UP_MS || self.gap {
-            self.press = None;
+            self.presses.judged = None;
             return;
         }
         if self.answers(ctx, &press) {
-            self.press = None;
+            self.presses.judged = None;
             self.lines.forget_presses();
             return;
         }
@@ -214,7 +211,7 @@ impl Game {
             ctx.at(ctx.now + 200);
             return;
         }
-        let explanation = explain(self.stand(), &self.seen_at(ctx, &press));
+        let explanation = explain(self.record.stand(), &self.seen_at(ctx, &press));
         let promotion = matches!(
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
@@ -261,7 +258,7 @@ impl Game {
     /// A dump shows `after` where updates had told `before`. If the watcher kept `before` as the placement at
     /// rest after a press, it corrects that.
     pub(in crate::watcher) fn stood_at_press(&mut self, before: &Placement, after: &Placement) {
-        let rest = self.press.as_mut().and_then(|press| press.rest.as_mut());
+        let rest = self.presses.judged.as_mut().and_then(|press| press.rest.as_mut());
         if let Some(rest) = rest.filter(|rest| *rest == before) {
             rest.clone_from(after);
         }
@@ -270,10 +267,10 @@ impl Game {
     /// True when the press answers an irregularity of the opponent: it is open, and the player has moved no
     /// own piece (7.4.1; `response_to` of the ruling).
     fn answers(&self, ctx: &Ctx<'_>, press: &Press) -> bool {
-        let open = self.open.iter().any(|open| {
+        let open = self.cases.open.iter().any(|open| {
             open.offender == Some(!press.side)
                 && open.target.is_some()
-                && open.ply + 1 >= self.plies()
+                && open.ply + 1 >= self.record.plies()
                 && open.said <= press.at
         });
         let best = self.lines.best();
@@ -317,7 +314,7 @@ impl Game {
         let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
             return false;
         };
-        let before = self.stand().clone();
+        let before = self.record.stand().clone();
         let seen = self.seen_at(ctx, press);
         // A square that was wrong before explains itself.
         let wrong = made.stand.placement().differing(&seen);

@@ -30,15 +30,16 @@ impl Game {
 
     fn contradicting(&self, ctx: &Ctx<'_>) -> Option<Overruled> {
         let seen = ctx.sensed.placement();
-        let is_start = self.start.placement().agrees(seen);
-        let is_before = !self.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
+        let is_start = self.record.start.placement().agrees(seen);
+        let is_before =
+            !self.record.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
         (is_before || self.is_foreign(seen)).then(|| Overruled::Shown(seen.clone()))
     }
 
     /// True when pieces stand in `seen` that no half-move from the record can have brought there. A piece that is merely
     /// missing may be in a hand, or not be read.
     fn is_foreign(&self, seen: &Placement) -> bool {
-        let stand = self.stand();
+        let stand = self.record.stand();
         let strange = stand.placement().differing(seen) & seen.occupied();
         let mut ways = stand.candidates();
         strange.any() && !ways.any(|way| way.squares().is_superset(strange))
@@ -55,14 +56,14 @@ impl Game {
         let sensed = ctx.sensed;
         let seen = sensed.placement();
         let stands = then == seen;
-        if !stands && (self.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
+        if !stands && (self.record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
             // The players may make the entered half-moves on the board one by one.
             let goes_on = self.earlier(then) < self.earlier(seen);
             self.overruled = self.contradicting(ctx).filter(|_| goes_on);
             return self.overruled.is_some();
         }
-        if stands && self.press.take().is_some() {
-            self.later_presses.clear();
+        if stands && self.presses.judged.take().is_some() {
+            self.presses.later.clear();
             self.restart_lines(ctx);
         }
         true

@@ -103,7 +103,7 @@ impl Game {
     pub(in crate::watcher) fn note_whole(&mut self, raw: &Squares, pressed: Option<Presses>) {
         if !self.gap && self.unbridged.is_none() && !self.recall.log.is_awaited() && !self.recall.unproven {
             self.recall.whole = Some(WholeRecord {
-                plies: self.plies(),
+                plies: self.record.plies(),
                 squares: *raw,
                 pressed,
             });
@@ -229,10 +229,10 @@ impl Game {
         orientation: Orientation,
     ) -> Option<Vec<Unseen>> {
         // A search finds what happened without power as well as the log does, and finds all orders of it.
-        if whole.plies > self.plies() || missed.is_blind {
+        if whole.plies > self.record.plies() || missed.is_blind {
             return None;
         }
-        let root = self.stand_at(whole.plies);
+        let root = self.record.stand_at(whole.plies);
         let white: Option<ClockSide> = ctx.clock.white_side();
         let path = onboard_log::played(root, missed, orientation, white);
         onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
@@ -254,10 +254,9 @@ impl Game {
         }
         self.doubt.gap_is_known();
         self.retract(ctx, whole + right, "correction");
-        self.press = None;
-        self.later_presses.clear();
+        self.presses.clear();
         self.hands = super::touch::Hands::default();
-        let mut line = Line::new(self.stand().clone(), ctx.sensed, ctx.now);
+        let mut line = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
         let turn = ctx.clock.running();
         for unseen in &path[right..] {
             let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
@@ -272,7 +271,7 @@ impl Game {
             // The board itself says where each piece went.
             line.plies[k].landed = true;
         }
-        self.base = self.plies();
+        self.base = self.record.plies();
         self.doubted = None;
         self.reset_lines(ctx, vec![line]);
     }

@@ -196,7 +196,7 @@ impl Game {
             _ if ctx.clock.runs() => false,
             Some(stopped) => {
                 // While an irregularity is open, an arbiter is at work on the board.
-                let at_work = self.open_at_board().next().is_some();
+                let at_work = self.cases.at_board().next().is_some();
                 !at_work && ctx.passed(stopped, STOPPED_MS) && ctx.still_for(STOPPED_MS)
             }
             None => ctx.still_for(STILL_MS),
@@ -208,7 +208,7 @@ impl Game {
     fn stand_before(&self, k: usize) -> &Stand {
         match k.checked_sub(1) {
             Some(i) => &self.lines.best().plies[i].stand,
-            None => self.stand_at(self.base),
+            None => self.record.stand_at(self.base),
         }
     }
 
@@ -232,7 +232,7 @@ impl Game {
             });
         let played_on = best.plies.len() > k + 2;
         if unseen && ctx.passed(pressed, ASK_MS) {
-            self.ask(ctx, pressed);
+            self.presses.ask(ctx, pressed);
         }
         !unseen
             || played_on
@@ -253,10 +253,10 @@ impl Game {
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
             // What players and arbiter did about an irregularity is beyond doubt.
             self.lines.advance(self.announced());
-            self.base = self.plies();
+            self.base = self.record.plies();
         }
         if let PlyKind::Ruled(mv) = ply.kind
-            && let Some(i) = self.open.iter().position(|o| o.ruled == Some(mv))
+            && let Some(i) = self.cases.find(|o| o.ruled == Some(mv))
         {
             self.resolve(ctx, i, Resolution::Restored);
         }
@@ -277,8 +277,8 @@ impl Game {
     /// Ends irregularities that the players put right and then played on so fast that the board did not show
     /// the target for long.
     fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
-        let next = self.plies() + 1;
-        while let Some(i) = self.open.iter().position(|o| {
+        let next = self.record.plies() + 1;
+        while let Some(i) = self.cases.find(|o| {
             o.ply == next
                 && o.target.is_some()
                 && matches!(
@@ -290,10 +290,10 @@ impl Game {
                 )
         }) {
             let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
-            if self.open[i].kind == IrregularityKind::PressWithoutMove && answered {
+            if self.cases.open[i].kind == IrregularityKind::PressWithoutMove && answered {
                 // The player had moved before the press, and the board had not read it. There was no offence.
-                let open = self.open[i].clone();
-                self.open[i].counted = false;
+                let open = self.cases.open[i].clone();
+                self.cases.open[i].counted = false;
                 self.uncount(ctx, &open);
             }
             self.resolve(ctx, i, Resolution::Restored);
@@ -303,22 +303,22 @@ impl Game {
     /// Withdraws a report that a pawn was not replaced: the player replaced it by a piece that the board does
     /// not read.
     fn replaced_unread(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let next = self.plies() + 1;
+        let next = self.record.plies() + 1;
         let replaced = |open: &Open| {
             matches!((ply.kind.legal(), open.ruled), (Some(mv), Some(ruled)) if mv.to() == ruled.to())
                 && matches!(ply.kind, PlyKind::Legal(_))
                 && open.ply == next
                 && !open.by_hand
         };
-        while let Some(i) = self.open.iter().position(replaced) {
+        while let Some(i) = self.cases.find(replaced) {
             self.withdraw(ctx, i);
         }
     }
 
     /// Lets an illegal move stand after the opponent's reply, where the Laws say so.
     fn stands_by_reply(&mut self, ctx: &mut Ctx<'_>) {
-        let ply = self.plies();
-        if let Some(i) = self.open.iter().position(|o| o.ply == ply && o.may_stand) {
+        let ply = self.record.plies();
+        if let Some(i) = self.cases.find(|o| o.ply == ply && o.may_stand) {
             self.resolve(ctx, i, Resolution::Stands);
         }
     }
@@ -378,7 +378,7 @@ impl Game {
     /// Withdraws what was reported of half-moves after the first `ply`: they were not played.
     fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
         let told = |open: &Open| open.ply > ply + 1 && open.target.is_some() && !open.by_hand;
-        while let Some(i) = self.open.iter().position(told) {
+        while let Some(i) = self.cases.find(told) {
             self.withdraw(ctx, i);
         }
     }
@@ -394,7 +394,7 @@ impl Game {
             self.is_overruled(ctx)
         };
         let is_shown = self.is_once_unclocked() && !self.lines.best().differing().is_empty();
-        if stands || !self.withdrawn.is_empty() || is_shown {
+        if stands || !self.record.withdrawn.is_empty() || is_shown {
             return;
         }
         self.correct(ctx, true);

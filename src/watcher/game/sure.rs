@@ -143,7 +143,8 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        let may_be_legal = self.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding);
+        let may_be_legal =
+            self.doubt.turned && self.record.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding);
         let is_misnamed = self.may_be_chess960(finding) || self.may_have_wrong_chip(finding);
         if self.is_unheard(finding) || may_be_legal || is_misnamed {
             return true;
@@ -194,9 +195,10 @@ impl Game {
     /// True when a king or a rook may have castled by the rule of Chess960: the watcher took the game up in the middle, and took
     /// it for standard chess because of where its kings and rooks stood.
     fn may_be_chess960(&self, finding: &Finding) -> bool {
-        let start = self.start.placement();
-        let guessed =
-            self.start.mode() == CastlingMode::Standard && may_be_chess960(start) && !is_full_array(start);
+        let start = self.record.start.placement();
+        let guessed = self.record.start.mode() == CastlingMode::Standard
+            && may_be_chess960(start)
+            && !is_full_array(start);
         let king = finding
             .before
             .placement()
@@ -207,7 +209,7 @@ impl Game {
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
     /// piece looks so, and what moved may have been another piece.
     fn may_have_wrong_chip(&self, finding: &Finding) -> bool {
-        let start = self.start.placement();
+        let start = self.record.start.placement();
         let is_surplus = |square: Square| {
             let code = finding.before.placement().at(square);
             let number = |of: &Placement| of.squares_of(code).count();
@@ -251,14 +253,14 @@ impl Game {
         let until = self.missed_until.max(ctx.lumped);
         let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
         // Half-moves that were missed once are missing from then on.
-        let may_be_due = !ctx.settings.periods.is_empty() && !self.in_last_period(ctx);
+        let may_be_due = !ctx.settings.periods.is_empty() && !self.flags.in_last_period(ctx);
         unheard && ctx.clock.flags().count() > 1 || (unheard || self.missed_until.is_some()) && may_be_due
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
     /// wrong again.
     fn was_mistaken(&self) -> bool {
-        let mut said = self.open.iter().chain(&self.closed);
+        let mut said = self.cases.all();
         self.doubt.shaken
             || said.any(|open| !open.is_dismissed() && open.case_file.said.certainty != Certainty::Certain)
     }
@@ -270,7 +272,7 @@ impl Game {
         let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
         let flag = matches!(finding.kind, BothFlags | FlagFall);
         let before = ctx.catches_up && finding.at < ctx.lump_began;
-        before && ctx.sensed.slack() == 0 && !flag && !stopped && self.ticks < TICKS
+        before && ctx.sensed.slack() == 0 && !flag && !stopped && self.lump.ticks < TICKS
     }
 
     /// True when the finding depends on times within a half-move that began in a lump, which nobody measured.

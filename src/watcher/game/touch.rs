@@ -233,14 +233,14 @@ impl Hands {
 impl Game {
     /// Looks for a suspicion in how the completed half-move `ply` was made.
     pub(super) fn suspect(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let n = self.plies();
+        let n = self.record.plies();
         let since = n.checked_sub(2).map_or(Millis(0), |i| self.record[i].at);
         // A hand may lift a piece before the opponent has pressed.
         let early = Millis(since.0.saturating_sub(EARLY_MS));
-        let mover = self.mover(n);
+        let mover = self.record.mover(n);
         let Some(mv) = ply.kind.legal() else { return };
         // In Chess960 king and rook may have to be off the board together.
-        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.mode) {
+        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.record.mode()) {
             let short = rook > king;
             let (k, r) = if short { (6, 5) } else { (2, 3) };
             let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
@@ -267,7 +267,7 @@ impl Game {
 
     /// True if the touched piece had a legal move and another piece moved.
     fn could_have_moved(&self, touch: &Touch, mv: Move) -> bool {
-        let before = self.stand_at(self.plies() - 1);
+        let before = self.record.stand_at(self.record.plies() - 1);
         mv.from() != Some(touch.square)
             && before.placement().at(touch.square) == touch.code
             && before.moves().iter().any(|mv| mv.from() == Some(touch.square))
@@ -281,10 +281,10 @@ impl Game {
         squares: Bitboard,
         at: Millis,
     ) {
-        let n = self.plies();
+        let n = self.record.plies();
         let scene = Scene {
             ply: n,
-            before: self.stand_at(n - 1).clone(),
+            before: self.record.stand_at(n - 1).clone(),
             seen: ctx.sensed.placement().clone(),
             at,
             clock: ctx.clock.state(),

@@ -3,20 +3,20 @@
 
 use shakmaty::{CastlingMode, Chess, Position, uci::UciMove};
 
-use super::{Game, advice::Finding};
+use super::{advice::Finding, record::GameRecord};
 use crate::{
     board::{Placement, Stand},
     laws::IrregularityKind,
 };
 
-impl Game {
-    /// True when the half-moves on record and the illegal move are all legal on the board as it lies the other way round.
+impl GameRecord {
+    /// True when its half-moves and the illegal move are all legal on the board as it lies the other way round.
     pub(super) fn is_legal_turned(&self, finding: &Finding) -> bool {
-        if !self.doubt.turned || finding.kind != IrregularityKind::IllegalMove {
+        if finding.kind != IrregularityKind::IllegalMove {
             return false;
         }
         let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
-        let before = self.record.iter().take(finding.ply.saturating_sub(1));
+        let before = self.iter().take(finding.ply.saturating_sub(1));
         let legal = before.map(|made| Some(made.kind.legal()?.to_uci(CastlingMode::Standard)));
         let mut position = self.start_turned();
         for uci in legal.chain([act]) {

@@ -69,7 +69,7 @@ impl Game {
             return;
         };
         // While an irregularity is open, an arbiter is at work on the board.
-        if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.open_at_board().next().is_some() {
+        if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.cases.at_board().next().is_some() {
             self.unclocked.turned = None;
         } else if let Some(lines) = self.played_unclocked(ctx, side) {
             self.lines = lines;
@@ -79,7 +79,7 @@ impl Game {
                 ..Unclocked::default()
             };
             if !self.is_once_unclocked() {
-                self.withdrawn.clear();
+                self.record.withdrawn.clear();
                 self.says_that_clock_stands(ctx);
             }
         }

@@ -58,7 +58,7 @@ impl Game {
     /// Squares that read nothing, whatever stands there, and squares for which a notice said that a piece
     /// should stand there.
     pub(in crate::watcher) fn squares_not_read(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.stand().placement();
+        let stand = self.record.stand().placement();
         let named = |code: Code| self.unread.pieces.iter().any(|(known, _)| *known == code);
         let empty = self.noticed & stand.occupied() & !sensed.placement().occupied();
         let empty = empty.into_iter().filter(|square| !named(stand.at(*square)));
@@ -76,7 +76,7 @@ impl Game {
     /// Hides the pieces that are missing as the game begins, and gives notice of them. Nobody holds a piece
     /// in a hand at that moment, but for one that was read a moment ago: the first half-move is under way.
     pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
-        let expected = self.lines.best().placement().occupied() & self.start.placement().occupied();
+        let expected = self.lines.best().placement().occupied() & self.record.start.placement().occupied();
         let missing = self.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
         // Somebody heard how the clock was started, otherwise.
         let held = |s: &Square| {
@@ -131,7 +131,7 @@ impl Game {
     /// Notes in the record which pieces of the first `n` half-moves of the hypotheses were read where they
     /// went.
     pub(super) fn note_landings(&mut self, n: usize) {
-        let settled = self.record[self.base..]
+        let settled = self.record.made_mut()[self.base..]
             .iter_mut()
             .zip(self.lines.best().plies.iter().take(n));
         for (made, ply) in settled {
@@ -142,20 +142,20 @@ impl Game {
     /// True when a piece was captured on a square where it had stood for long without being read. It may
     /// stand elsewhere.
     fn taken_unread(&self) -> bool {
-        let held = self.plies().saturating_sub(HELD);
+        let held = self.record.plies().saturating_sub(HELD);
         let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
         let taken_late = |i: &usize| {
             let (made, square) = (&self.record[*i], went_to(&self.record[*i]));
             let taken = self.record[i + 1..].iter().find(|later| went_to(later) == square);
             square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
         };
-        let mut unlanded = (held..self.plies()).filter(|i| !self.record[*i].landed);
+        let mut unlanded = (held..self.record.plies()).filter(|i| !self.record[*i].landed);
         unlanded.any(|i| taken_late(&i))
     }
 
     /// Squares whose piece is not read and may stand elsewhere, because no reading showed where it went.
     pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.stand().placement();
+        let stand = self.record.stand().placement();
         let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
         let went = unlanded.filter_map(|made| made.kind.legal());
         let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
@@ -173,7 +173,7 @@ impl Game {
         let Some(from) = from else { return };
         let gone = ctx.sensed.at(from).is_empty() && ctx.sensed.since(from) + GONE_MS <= ply.at;
         if gone && !ctx.sensed.is_felt() {
-            let code = self.stand().placement().at(from);
+            let code = self.record.stand().placement().at(from);
             self.name_unread(ctx, from, code);
         }
     }

@@ -39,7 +39,7 @@ impl Game {
             .is_some_and(|dump| dump >= pressed + LEFT_MS);
         // A dump, or that the pawn is taken off now, shows that no update was lost.
         if !is_gone && !is_told {
-            self.ask(ctx, pressed);
+            self.presses.ask(ctx, pressed);
             if !ctx.passed(pressed, DUMP_MS) {
                 return;
             }
@@ -47,16 +47,16 @@ impl Game {
         self.suspected_victim = Some(pressed);
         let made = &self.record[ply - 1];
         let mut seen = made.stand.placement().clone();
-        seen.set(taken, Code::from((!self.mover(ply)).pawn()));
+        seen.set(taken, Code::from((!self.record.mover(ply)).pawn()));
         let scene = Scene {
             ply,
-            before: self.stand_at(ply - 1).clone(),
+            before: self.record.stand_at(ply - 1).clone(),
             seen,
             at: pressed,
             clock: made.clock,
         };
         let (act, from_to) = (made.uci.to_string(), made.kind.from_to());
-        let (kind, by) = (IrregularityKind::IllegalMove, self.mover(ply));
+        let (kind, by) = (IrregularityKind::IllegalMove, self.record.mover(ply));
         let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
         finding.reason = Some(Reason::PieceCannotMoveSo);
         finding.act = Some(act);
@@ -72,14 +72,14 @@ impl Game {
         if !self.on_record() || self.is_unproven(ctx, None) {
             return None;
         }
-        let first = self.plies().saturating_sub(LATELY) + 1;
-        (first..=self.plies()).find_map(|ply| {
+        let first = self.record.plies().saturating_sub(LATELY) + 1;
+        (first..=self.record.plies()).find_map(|ply| {
             let made = &self.record[ply - 1];
             let Some(Move::EnPassant { from, to }) = made.kind.legal() else {
                 return None;
             };
             let taken = Square::from_coords(to.file(), from.rank());
-            let pawn = Code::from((!self.mover(ply)).pawn());
+            let pawn = Code::from((!self.record.mover(ply)).pawn());
             // What was not measured may have happened at any time.
             let unmeasured = ctx.sensed.slack() > 0 || ctx.lumped.is_some_and(|until| until >= made.at);
             let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
@@ -90,7 +90,7 @@ impl Game {
             let stood = left_late && since_before && ctx.sensed.before(taken) == pawn;
             let is_left = made.completed_by == CompletedBy::Clock
                 && self.suspected_victim.is_none_or(|told| made.at > told)
-                && self.stand().placement().at(taken).is_empty()
+                && self.record.stand().placement().at(taken).is_empty()
                 && (stands || stood && !unmeasured);
             is_left.then_some((ply, taken))
         })

@@ -1,6 +1,6 @@
 //! How long the watcher waits after a press before it judges what the board showed.
 
-use super::Game;
+use super::press::PressQueue;
 use crate::{time::Millis, watcher::ctx::Ctx};
 
 /// The watcher looks for an offence this long after the press.
@@ -23,7 +23,7 @@ pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
     }
 }
 
-impl Game {
+impl PressQueue {
     /// Asks the board for a dump, once for each press; this is the press at `pressed`.
     pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
         if self.asked.replace(pressed) != Some(pressed) {

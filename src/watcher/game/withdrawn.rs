@@ -8,26 +8,26 @@ impl Game {
     /// Goes back to the position after `ply` half-moves, which the players have put up. Unless they put an irregularity right so,
     /// the half-moves after it count again if nobody plays on from there.
     pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
-        let by_ruling = self.open_at_board().next().is_some();
+        let by_ruling = self.cases.at_board().next().is_some();
         let mut withdrawn = self.record[ply..].to_vec();
-        withdrawn.append(&mut self.withdrawn);
+        withdrawn.append(&mut self.record.withdrawn);
         self.go_back(ctx, ply, "position_put_up_again");
         if !by_ruling && !ctx.clock.runs() {
-            self.withdrawn = withdrawn;
+            self.record.withdrawn = withdrawn;
         }
     }
 
     /// How many of the half-moves that were taken back lead to what `seen` shows.
     pub(super) fn put_up_again(&self, seen: &Placement) -> Option<usize> {
         let shown = |made: &super::Made| self.is_shown(made.stand.placement(), seen);
-        let last = self.withdrawn.iter().rposition(shown)?;
+        let last = self.record.withdrawn.iter().rposition(shown)?;
         Some(last + 1)
     }
 
     /// Enters the first `many` half-moves that were taken back into the record again.
     pub(super) fn reinstate(&mut self, ctx: &mut Ctx<'_>, many: usize) {
-        let rest = self.withdrawn.split_off(many);
-        for made in std::mem::replace(&mut self.withdrawn, rest) {
+        let rest = self.record.withdrawn.split_off(many);
+        for made in std::mem::replace(&mut self.record.withdrawn, rest) {
             self.enter(ctx, made);
         }
         self.restart_lines(ctx);

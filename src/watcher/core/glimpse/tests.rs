@@ -154,7 +154,7 @@ fn so_is_what_stood_in_a_lump_after_a_result() {
 fn it_has_the_number_that_it_has_when_it_is_told() {
     let mut watcher = after_e4();
     lump(&mut watcher, LUMP, &put_right_in_a_lump());
-    game(&mut watcher).offences[shakmaty::Color::Black as usize] = 1;
+    game(&mut watcher).cases.offences[shakmaty::Color::Black as usize] = 1;
     tick(&mut watcher, LUMP + 500, TOLD);
     let said = irregularities(&mut watcher).remove(0);
     assert_eq!((said.offence_number, said.certainty), (2, Certainty::Suspected));

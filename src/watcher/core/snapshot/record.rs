@@ -145,8 +145,10 @@ impl SavedOpen {
     }
 
     pub(super) fn restore(&self, game: &Game) -> Result<Open, String> {
-        let (ply, mode) = (usize::from(self.ply), game.mode);
-        let before = game.stand_at(ply.saturating_sub(1).min(game.plies()));
+        let (ply, mode) = (usize::from(self.ply), game.record.mode());
+        let before = game
+            .record
+            .stand_at(ply.saturating_sub(1).min(game.record.plies()));
         // A ruling completes no half-move that became impossible because the record was corrected.
         let move_of = |text: &str| before.moves().into_iter().find(|mv| uci(*mv, mode) == text);
         let ruled = self.ruled.as_deref().and_then(move_of);

@@ -214,28 +214,30 @@ type SavedPresses = (bool, [Option<(u32, u32)>; 2]);
 impl SavedGame {
     pub(super) fn of(game: &Game) -> Self {
         Self {
-            start: game.start.fen(),
-            chess960: game.mode == CastlingMode::Chess960,
+            start: game.record.start.fen(),
+            chess960: game.record.mode() == CastlingMode::Chess960,
             plies: game.record.iter().map(SavedPly::of).collect(),
-            withdrawn: game.withdrawn.iter().map(SavedPly::of).collect(),
+            withdrawn: game.record.withdrawn.iter().map(SavedPly::of).collect(),
             unclocked: game.unclocked.turns(),
             open: game
+                .cases
                 .open
                 .iter()
-                .map(|open| SavedOpen::of(open, game.mode))
+                .map(|open| SavedOpen::of(open, game.record.mode()))
                 .collect(),
             closed: game
+                .cases
                 .closed
                 .iter()
-                .map(|open| SavedOpen::of(open, game.mode))
+                .map(|open| SavedOpen::of(open, game.record.mode()))
                 .collect(),
-            offences: game.offences.map(Into::into),
-            result: game.result,
-            parked: game.parked,
+            offences: game.cases.offences.map(Into::into),
+            result: game.outcome.result,
+            parked: game.outcome.parked,
             table: Some(game.table.clone()),
-            confirmed: game.confirmed,
-            shown: game.shown,
-            show_spent: game.show_spent,
+            confirmed: game.outcome.confirmed,
+            shown: game.outcome.shown,
+            show_spent: game.outcome.show_spent,
             flags: game.flags.clone(),
             clock_used: game.clock_used,
             whole: game
@@ -266,29 +268,29 @@ impl SavedGame {
         let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for (i, saved) in self.plies.iter().enumerate() {
-            let made = saved.restore(game.stand(), mode);
+            let made = saved.restore(game.record.stand(), mode);
             game.record
                 .push(made.map_err(|what| Wrong::at(format!("half-move {}", i + 1), what))?);
         }
-        let mut before = game.stand().clone();
+        let mut before = game.record.stand().clone();
         for saved in &self.withdrawn {
             let made = saved.restore(&before, mode);
             let made = made.map_err(|what| Wrong::at("a half-move that was taken back", what))?;
             before = made.stand.clone();
-            game.withdrawn.push(made);
+            game.record.withdrawn.push(made);
         }
         game.unclocked = Unclocked::after(self.unclocked);
-        game.open = restored(&self.open, &game)?;
-        game.closed = restored(&self.closed, &game)?;
-        game.offences = self.offences.map(Into::into);
-        game.result = self.result;
-        game.parked = self.parked;
+        game.cases.open = restored(&self.open, &game)?;
+        game.cases.closed = restored(&self.closed, &game)?;
+        game.cases.offences = self.offences.map(Into::into);
+        game.outcome.result = self.result;
+        game.outcome.parked = self.parked;
         game.table = self.table.clone().unwrap_or_default();
-        game.confirmed = self.confirmed;
+        game.outcome.confirmed = self.confirmed;
         // The watcher begins a copy again for what is played on.
-        game.shown = self.shown;
-        game.show_spent = self.show_spent;
-        game.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
+        game.outcome.shown = self.shown;
+        game.outcome.show_spent = self.show_spent;
+        game.outcome.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
         game.flags = self.flags.clone();
         game.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
@@ -321,12 +323,13 @@ impl Game {
     /// Starts the beam as it was after the report of the last irregularity, or from the record alone.
     fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
-        self.base = self.plies();
-        let stand = self.stand().clone();
+        self.base = self.record.plies();
+        let stand = self.record.stand().clone();
         let line = Line::new(stand.clone(), unread, now);
-        let next = self.plies() + 1;
+        let next = self.record.plies() + 1;
         let mut nothing_done = line.clone();
         if self
+            .cases
             .open
             .iter()
             .any(|open| open.ply == next && open.act.is_some())
@@ -335,7 +338,7 @@ impl Game {
             nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
         }
         let mut lines = vec![nothing_done];
-        for open in self.open.iter().filter(|open| open.ply == next) {
+        for open in self.cases.open.iter().filter(|open| open.ply == next) {
             if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
                 let ways = promotion_ways(stand.clone(), mv, true, act.clone(), unread, now);
                 lines.extend(ways.into_iter().map(|(mut line, nats)| {

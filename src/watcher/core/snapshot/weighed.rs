@@ -72,7 +72,7 @@ struct SavedGlimpse {
 impl SavedGlimpse {
     fn of(glimpse: &Glimpse, game: &Game) -> Self {
         Self {
-            open: SavedOpen::of(&glimpse.open, game.mode),
+            open: SavedOpen::of(&glimpse.open, game.record.mode()),
             at: glimpse.at,
             stood: glimpse.stood,
             lump: glimpse.lump,
@@ -181,16 +181,17 @@ impl Weighed {
             missed_until: game.missed_until,
             suspected_fall: game.suspected_fall,
             suspected_victim: game.suspected_victim,
-            press: game.press.as_ref().map(SavedPress::of),
-            later_presses: game.later_presses.iter().map(SavedPress::of).collect(),
+            press: game.presses.judged.as_ref().map(SavedPress::of),
+            later_presses: game.presses.later.iter().map(SavedPress::of).collect(),
             doubted: game.doubted,
             left_since: game.left_since,
-            asked: game.asked,
+            asked: game.presses.asked,
             unbridged: game.unbridged.map(SavedGap::of),
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
             gathered_until: core.gathered_until,
             glimpses: game
+                .lump
                 .glimpses
                 .iter()
                 .map(|glimpse| SavedGlimpse::of(glimpse, game))
@@ -210,10 +211,13 @@ impl Weighed {
         let squares = self.squares.squares()?;
         let sensed = self.sensed.restore()?;
         let base = usize::from(self.base);
-        if base > game.plies() {
-            return Err(format!("it goes on from half-move {base} of {}", game.plies()));
+        if base > game.record.plies() {
+            return Err(format!(
+                "it goes on from half-move {base} of {}",
+                game.record.plies()
+            ));
         }
-        let stand = game.stand_at(base);
+        let stand = game.record.stand_at(base);
         game.lines = self.lines.restore(stand, &sensed).or_else(|error| {
             // Hypotheses that contradict the record may begin with another capture en passant.
             let believed = stand.as_believed().ok_or(error)?;
@@ -225,15 +229,15 @@ impl Weighed {
         game.missed_until = self.missed_until;
         game.suspected_fall = self.suspected_fall;
         game.suspected_victim = self.suspected_victim;
-        game.press = self.press.as_ref().map(SavedPress::restore);
-        game.later_presses = self.later_presses.iter().map(SavedPress::restore).collect();
+        game.presses.judged = self.press.as_ref().map(SavedPress::restore);
+        game.presses.later = self.later_presses.iter().map(SavedPress::restore).collect();
         game.doubted = self.doubted;
         game.left_since = self.left_since;
-        game.asked = self.asked;
+        game.presses.asked = self.asked;
         game.unbridged = self.unbridged.map(SavedGap::restore);
         game.hands = Hands::from(&self.hands);
         let glimpses: Result<_, String> = self.glimpses.iter().map(|kept| kept.restore(game)).collect();
-        game.glimpses = glimpses?;
+        game.lump.glimpses = glimpses?;
         // The hypotheses already hide these pieces.
         game.hidden_before = shakmaty::Bitboard::EMPTY;
         Ok((squares, sensed))

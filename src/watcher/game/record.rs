@@ -1,0 +1,125 @@
+//! The record of a game: where it began, and the half-moves that were made since.
+
+use std::{cell::LazyCell, ops::Deref, sync::Arc};
+
+use shakmaty::{CastlingMode, Color};
+
+use super::Made;
+use crate::{board::Stand, laws::MovesCompleted};
+
+/// For so many more half-moves room is made at once. A game has a hundred, and many games are watched.
+const MORE_HALF_MOVES: usize = 16;
+
+/// Where a game began, or the watcher took it up, and its half-moves, the first one first.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct GameRecord {
+    /// The position before the first half-move.
+    pub(in crate::watcher) start: Arc<Stand>,
+    made: Vec<Made>,
+    /// Half-moves that were taken back while the clock stood, the oldest first.
+    pub(in crate::watcher) withdrawn: Vec<Made>,
+}
+
+impl Deref for GameRecord {
+    type Target = [Made];
+
+    fn deref(&self) -> &[Made] {
+        &self.made
+    }
+}
+
+impl GameRecord {
+    /// The record before the first half-move.
+    pub(in crate::watcher) fn new(start: Arc<Stand>) -> Self {
+        Self {
+            start,
+            made: Vec::new(),
+            withdrawn: Vec::new(),
+        }
+    }
+
+    /// The rule by which players castle.
+    pub(in crate::watcher) fn mode(&self) -> CastlingMode {
+        self.start.mode()
+    }
+
+    /// Number of half-moves.
+    pub(in crate::watcher) fn plies(&self) -> usize {
+        self.made.len()
+    }
+
+    /// The position after `ply` half-moves.
+    pub(in crate::watcher) fn stand_at(&self, ply: usize) -> &Arc<Stand> {
+        self.made_as(ply).map_or(&self.start, |made| &made.stand)
+    }
+
+    /// The position after the last half-move.
+    pub(in crate::watcher) fn stand(&self) -> &Arc<Stand> {
+        self.stand_at(self.plies())
+    }
+
+    /// Half-move `ply` (from 1).
+    pub(in crate::watcher) fn made_as(&self, ply: usize) -> Option<&Made> {
+        ply.checked_sub(1).and_then(|i| self.made.get(i))
+    }
+
+    /// The player who made half-move `ply` (from 1).
+    pub(in crate::watcher) fn mover(&self, ply: usize) -> Color {
+        if ply % 2 == 1 {
+            self.start.turn()
+        } else {
+            !self.start.turn()
+        }
+    }
+
+    /// Number of moves that each player has completed, with those before the watcher took the game up.
+    pub(in crate::watcher) fn moves_completed(&self) -> MovesCompleted {
+        let before = self.start.setup().fullmoves.get() - 1;
+        let black_began = u32::from(self.start.turn() == Color::Black);
+        let plies = self.plies() as u32 + black_began;
+        MovesCompleted {
+            white: before + plies.div_ceil(2),
+            black: before + plies / 2,
+        }
+    }
+
+    /// The half-moves after which the position of `stand` stood on the board (9.2.3).
+    pub(in crate::watcher) fn occurrences(&self, stand: &Stand) -> Vec<usize> {
+        // Placements tell nearly all positions apart, and the key takes long to make.
+        let key = LazyCell::new(|| stand.repetition_key());
+        let same = |other: &Stand| {
+            std::ptr::eq(other, stand)
+                || other.placement() == stand.placement() && other.repetition_key() == *key
+        };
+        // With the other side to move it is another position.
+        let first = usize::from(stand.turn() != self.start.turn());
+        (first..=self.plies())
+            .step_by(2)
+            .filter(|ply| same(self.stand_at(*ply)))
+            .collect()
+    }
+
+    /// Appends a half-move.
+    pub(in crate::watcher) fn push(&mut self, made: Made) {
+        if self.made.len() == self.made.capacity() {
+            self.made.reserve_exact(MORE_HALF_MOVES);
+        }
+        self.made.push(made);
+    }
+
+    /// Half-moves of it, to be put right. None is added so, nor taken out.
+    pub(in crate::watcher) fn made_mut(&mut self) -> &mut [Made] {
+        &mut self.made
+    }
+
+    /// Keeps the first `plies` half-moves, and forgets those that were taken back.
+    pub(in crate::watcher) fn truncate(&mut self, plies: usize) {
+        self.made.truncate(plies);
+        self.withdrawn.clear();
+    }
+
+    /// Gives back the room for more half-moves: there will hardly be any.
+    pub(in crate::watcher) fn shrink(&mut self) {
+        self.made.shrink_to_fit();
+    }
+}
