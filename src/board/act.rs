@@ -343,29 +343,24 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
             continue;
         }
         let at_home = rook_went & !differing;
-        if at_home.is_empty() && seen.at(rook_to) == rook && seen.at(rook_from).is_empty() {
-            return Some(Explanation::Illegal(IllegalAct::new(
+        let both_went = at_home.is_empty() && seen.at(rook_to) == rook && seen.at(rook_from).is_empty();
+        if !both_went && at_home != rook_went {
+            continue;
+        }
+        let possible = stand
+            .moves()
+            .into_iter()
+            .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
+        return Some(match possible {
+            // Only another piece stands wrong.
+            Some(_) if both_went => Explanation::Legal,
+            Some(castling) => Explanation::CastlingIncomplete { castling },
+            None => Explanation::Illegal(IllegalAct::new(
                 Some((home, king_to)),
                 Reason::CastlingNotAllowed,
                 seen,
-            )));
-        }
-        if at_home == rook_went {
-            let possible = stand
-                .moves()
-                .into_iter()
-                .find(|m| matches!(m, Move::Castle { rook, .. } if *rook == rook_from));
-            return Some(possible.map_or_else(
-                || {
-                    Explanation::Illegal(IllegalAct::new(
-                        Some((home, king_to)),
-                        Reason::CastlingNotAllowed,
-                        seen,
-                    ))
-                },
-                |castling| Explanation::CastlingIncomplete { castling },
-            ));
-        }
+            )),
+        });
     }
     None
 }

@@ -289,10 +289,12 @@ impl Line {
         }
         let fall = self.fallen(sensed)?;
         let mut line = self.clone();
-        // Two squares of one dump changed in no time as far as anybody knows, as in a lump.
+        // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer. If it puts a piece
+        // where no half-move of that piece leads, it has put back on the wrong square what it knocked over.
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-            sensed.least_between(left, came) <= KNOCK_MS && !self.walks(&fall, piece, lies)
+            let in_error = !self.is_on_its_way(piece, lies);
+            (in_error || sensed.least_between(left, came) <= KNOCK_MS) && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
             _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
@@ -332,8 +334,13 @@ impl Line {
 
     /// True when `piece` lies where its own way leads it, further than on the next square.
     fn is_far_on_its_way(&self, piece: &Fallen, lies: Square) -> bool {
+        piece.home.distance(lies) > 1 && self.is_on_its_way(piece, lies)
+    }
+
+    /// True when `piece` lies where its own way leads it.
+    fn is_on_its_way(&self, piece: &Fallen, lies: Square) -> bool {
         let way = |piece_of| targets(self.stand.board(), piece.home, piece_of).contains(lies);
-        piece.home.distance(lies) > 1 && piece.code.piece().is_some_and(way)
+        piece.code.piece().is_some_and(way)
     }
 
     /// Something happened that bears a fall out: this hypothesis pays `nats` less, once. A piece that took
