@@ -184,6 +184,9 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if let Some(castling) = castling(stand, seen, differing) {
         return castling;
     }
+    if is_with_victim_left(stand, seen) {
+        return Explanation::Legal;
+    }
     if let Some((from, to)) = displaced(stand, seen, differing, us) {
         let reason = reason_of(stand, from, to);
         let left = with_lifted(stand, seen, !us, passed_by(stand, from, to));
@@ -197,6 +200,21 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
         ));
     }
     Explanation::Illegal(IllegalAct::new(None, Reason::Unexplained, seen))
+}
+
+/// True when a capture en passant explains `seen`, but for the captured pawn, which is still there: a hand is about to take it off,
+/// or has forgotten to.
+fn is_with_victim_left(stand: &Stand, seen: &Placement) -> bool {
+    stand.candidates().filter(|c| c.mv.is_en_passant()).any(|c| {
+        let mut left = c.after(stand.placement());
+        let victim =
+            c.mv.from()
+                .map(|from| Square::from_coords(c.mv.to().file(), from.rank()));
+        if let Some(victim) = victim {
+            left.set(victim, stand.placement().at(victim));
+        }
+        is_lifted_only(&left, seen, !stand.turn())
+    })
 }
 
 /// The one piece of `color` that went from one square to another, if that is all that `color` did

@@ -183,7 +183,9 @@ impl Line {
                 let came = window.changed(*s, sensed).unwrap_or_else(|| sensed.since(*s));
                 let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
                 let window = window.has_displaced(code, left, came);
-                sensed.at(*s) == code && window && (knocked || !self.is_reply(home, *s, code))
+                // A piece like the one that moved, on the square that this one has left, is rather that one, and the other has moved.
+                let is_twin = moved.is_some_and(|(from, to)| *s == from && self.expects(to) == code);
+                sensed.at(*s) == code && !is_twin && window && (knocked || !self.is_reply(home, *s, code))
             };
             let lies = astray.iter().position(displaced);
             let lies = lies.map(|i| astray.swap_remove(i));
@@ -291,9 +293,15 @@ impl Line {
         let mut line = self.clone();
         // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer. If it puts a piece
         // where no half-move of that piece leads, it has put back on the wrong square what it knocked over.
+        let last = self.plies.last().and_then(|ply| ply.kind.legal());
+        let castled = last
+            .filter(|mv| mv.is_castle())
+            .map_or(Bitboard::EMPTY, Candidate::touched);
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-            let in_error = !self.is_on_its_way(piece, lies);
+            // The rook of a castling may never have come to where it belongs.
+            let was_read = sensed.before(piece.home) == piece.code || castled.contains(piece.home);
+            let in_error = was_read && !self.is_on_its_way(piece, lies);
             (in_error || sensed.least_between(left, came) <= KNOCK_MS) && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
@@ -431,8 +439,14 @@ impl Line {
                 && !fall.like_move
                 && now.since(fall.pressed) >= LIES_STILL_MS
         };
-        if self.faults.fall.is_some_and(lies) {
-            self.bear_out(|by| &mut by.lies, weight::LIES_STILL);
+        if let Some(fall) = self.faults.fall.filter(|fall| lies(*fall)) {
+            let known = fall.borne_out.stopped;
+            let nats = if known {
+                weight::LIES_AND_STOPPED - weight::STOPPED
+            } else {
+                weight::LIES_STILL
+            };
+            self.bear_out(|by| &mut by.lies, nats);
         }
     }
 }
@@ -472,8 +486,14 @@ impl Lines {
                 line.charge(Item::Illegal, -weight::STOPPED);
             }
             let fall = line.faults.fall;
-            if fall.is_some_and(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
-                line.bear_out(|by| &mut by.stopped, weight::STOPPED);
+            if let Some(fall) = fall.filter(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
+                let known = fall.borne_out.lies;
+                let nats = if known {
+                    weight::LIES_AND_STOPPED - weight::LIES_STILL
+                } else {
+                    weight::STOPPED
+                };
+                line.bear_out(|by| &mut by.stopped, nats);
             }
         }
         self.rank(now, sensed);

@@ -61,6 +61,8 @@ pub const FELL_TOO: f32 = 1.0;
 /// The clock is stopped soon after a press, and nobody knows of a reason. A fall or an illegal act at that
 /// press costs so much less.
 pub const STOPPED: f32 = 3.0;
+/// A piece still lies on a wrong square, and the clock is stopped: the two together. A clock is also stopped at the end of a game.
+pub const LIES_AND_STOPPED: f32 = 3.5;
 /// A piece was gone for a while and is back, and nobody knows why. A fall costs so much less.
 pub const CAME_BACK: f32 = 5.0;
 /// The opponent presses back because of a piece that fell.

@@ -35,6 +35,8 @@ codes! {
     ARRAY_PUT_RIGHT = "array_put_right",
     /// The pieces were set up anew while the result of the game was still to come.
     SET_UP_WITHOUT_RESULT = "set_up_without_result",
+    /// Black has made the first half-move (1.2).
+    BLACK_BEGAN = "black_began",
     /// The players move and turn the lever, and the clock stands.
     CLOCK_STANDS = "clock_stands",
     /// A game that has a result is played on by the clock.

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 57] = [
+const FILES: [&str; 58] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -40,6 +40,7 @@ const FILES: [&str; 57] = [
     "watcher/game/unclocked.rs",
     "watcher/game/victim.rs",
     "watcher/game/exchanged.rs",
+    "watcher/game/replaced.rs",
     "watcher/game/overruled.rs",
     "watcher/core/lifecycle.rs",
     "watcher/core/meanwhile.rs",

@@ -147,3 +147,28 @@ fn two_pieces_that_went_astray_are_an_unexplained_act() {
     };
     assert_eq!((act.reason, act.from_to()), (Reason::Unexplained, None));
 }
+
+#[test]
+fn castling_that_is_legal_is_no_offence_where_another_piece_stands_wrong() {
+    let acts = [
+        (Square::E1, Some(Square::G1)),
+        (Square::H1, Some(Square::F1)),
+        (Square::H2, Some(Square::G3)),
+    ];
+    let explained = |rights: &str| after(&format!("4k3/8/8/8/8/8/5PPP/4K2R w {rights} - 0 1"), &acts);
+    assert!(matches!(explained("K"), Explanation::Legal));
+    let Explanation::Illegal(act) = explained("-") else {
+        panic!("White has no right to castle");
+    };
+    assert_eq!(act.reason, Reason::CastlingNotAllowed);
+}
+
+#[test]
+fn a_capture_en_passant_is_no_offence_while_the_captured_pawn_is_still_there() {
+    let explained = |passed: &str| {
+        let fen = format!("4k3/8/8/3pP3/8/8/8/4K3 w - {passed} 0 1");
+        after(&fen, &[(Square::E5, Some(Square::D6))])
+    };
+    assert!(matches!(explained("d6"), Explanation::Legal));
+    assert!(matches!(explained("-"), Explanation::Illegal(_)));
+}

@@ -1,4 +1,5 @@
-//! A pawn that stood astray in the initial position, and that the watcher took for the first half-move, which nobody saw made.
+//! What the first press shows of how the game began: a pawn stood astray in the initial position, and the watcher took it for the
+//! first half-move, which nobody saw made; or Black has begun.
 
 use super::Core;
 use crate::time::Millis;
@@ -22,5 +23,25 @@ impl Core {
         let whites = ctx.clock.side_of(press.side);
         game.begin_with_pawn_astray(&mut ctx, start, press);
         self.clock.guess(whites);
+    }
+
+    /// Black has made the first half-move and pressed for it.
+    pub(super) fn look_for_black_first(&mut self, now: Millis) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if !game.is_watched() || game.gap {
+            return;
+        }
+        let Some((start, press)) = game.begun_by_black(&ctx) else {
+            return;
+        };
+        // Whoever pressed has moved his own piece.
+        let blacks = ctx.clock.side_of(press.side);
+        if ctx.clock.is_configured() && press.side != start.turn() {
+            return;
+        }
+        game.begin_by_black(&mut ctx, start, press);
+        self.clock.guess(blacks.other());
     }
 }

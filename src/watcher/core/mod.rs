@@ -355,6 +355,7 @@ impl Core {
     pub(super) fn review_game(&mut self, now: Millis) {
         self.lever_turned(now);
         self.look_for_pawn_astray(now);
+        self.look_for_black_first(now);
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -400,6 +401,7 @@ impl Core {
         game.look_for_left_victim(&mut ctx);
         game.look_after(&mut ctx);
         game.look_for_exchanged(&mut ctx);
+        game.look_for_replaced(&mut ctx);
         game.look_for_unfelt(&mut ctx);
         game.look_for_flags(&mut ctx);
         game.look_for_result(&mut ctx);

@@ -56,7 +56,12 @@ impl Game {
             }
             Explanation::Nothing => {
                 let kind = IrregularityKind::PressWithoutMove;
-                let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
+                let certainty = if self.is_no_reaction(press) {
+                    Certainty::Suspected
+                } else {
+                    Certainty::Certain
+                };
+                let mut finding = Finding::new(kind, certainty, Some(by), scene);
                 finding.target = Some(stand.clone());
                 self.presses.judged = None;
                 self.accuse(ctx, finding, None);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, uci::UciMove};
+use shakmaty::{CastlingMode, Color, uci::UciMove};
 
 use super::{
     Game, Press,
@@ -15,7 +15,10 @@ use crate::{
     board::{Placement, PlyKind, Stand},
     event::{Body, Certainty, Resolution, notice},
     laws::IrregularityKind,
-    watcher::{arrays::array_with_pawn_astray, ctx::Ctx},
+    watcher::{
+        arrays::{array_with_pawn_astray, is_full_array},
+        ctx::Ctx,
+    },
 };
 
 /// In a longer record, in half-moves, nobody puts the initial position right any more: with limited supervision the Laws have the
@@ -114,6 +117,41 @@ impl Game {
             array.differing(&Placement::ARRAY),
             Certainty::Suspected,
         );
+    }
+
+    /// Nothing is on the record, and the first press came for a half-move of Black's: the position with Black to move, and the press.
+    pub(in crate::watcher) fn begun_by_black(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
+        let start = &self.record.start;
+        let is_first =
+            self.record.is_empty() && self.cases.all().next().is_none() && self.presses.later.is_empty();
+        let press = self.presses.judged.as_ref().filter(|_| is_first)?;
+        if start.turn() != Color::White || !is_full_array(start.placement()) || ctx.sensed.is_felt() {
+            return None;
+        }
+        let stand = Stand::of_placement(start.placement(), Color::Black, start.mode());
+        let seen = ctx.sensed.placement();
+        let is_shown = stand.candidates().any(|c| stand.after(&c).placement() == seen);
+        is_shown.then(|| (Arc::new(stand), press.clone()))
+    }
+
+    /// The game began from `start`, where Black has the move, and `press` was for Black's first half-move.
+    pub(in crate::watcher) fn begin_by_black(&mut self, ctx: &mut Ctx<'_>, start: Arc<Stand>, press: Press) {
+        let body = Body::MovesRetracted {
+            to_ply: 0,
+            reason: notice::BLACK_BEGAN.into(),
+            fen: Some(start.fen()),
+        };
+        self.emit(ctx, None, body);
+        let message = "Black has made the first half-move, and White begins the game (1.2): the half-moves count as they are played. If it \
+                       is the game of the round, the players have to begin anew.";
+        self.notice(ctx, notice::BLACK_BEGAN, message);
+        self.record = GameRecord::new(start);
+        self.restart_lines(ctx);
+        self.lines.press(press.at, ctx.sensed, Color::Black);
+        self.presses.judged = Some(Press {
+            side: Color::Black,
+            ..press
+        });
     }
 
     /// The record, had its half-moves been made from `start`. None where one of them is not legal then. What is illegal in the record

@@ -84,7 +84,9 @@ impl Cases {
 
     /// The open ones that players may have to put right on the board.
     pub(in crate::watcher) fn at_board(&self) -> impl Iterator<Item = &Open> {
-        self.open.iter().filter(|open| !open.kind.is_conduct())
+        let of_clock = |kind| matches!(kind, IrregularityKind::FlagFall | IrregularityKind::BothFlags);
+        let at_board = move |open: &&Open| !open.kind.is_conduct() && !of_clock(open.kind);
+        self.open.iter().filter(at_board)
     }
 
     /// The index of the first open one for which `is_meant` is true.

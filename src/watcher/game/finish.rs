@@ -31,6 +31,8 @@ const STOOD_MS: u64 = 1500;
 /// A special piece must stand for this long to show a result, for codes of special pieces also occur as
 /// misreadings.
 const SPECIAL_MS: u64 = 3000;
+/// The same while the clock runs: as a rule it is stopped at the end.
+const SPECIAL_RUNNING_MS: u64 = 10_000;
 
 /// The square where the king of `color` was read last.
 fn king(sensed: &Sensed, color: Color) -> Option<Square> {
@@ -219,10 +221,17 @@ impl Game {
         let shown = |(code, result)| {
             let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
             let since = ctx.sensed.since(square);
-            (since > self.began).then_some(Shown {
+            // A chip that is misread on its square is put there by no hand, and who goes on playing shows no result.
+            let is_put = ctx.sensed.before(square).is_empty() && since > self.began;
+            let goes_on = self.record.last().is_some_and(|last| last.at > since) || !self.presses.is_empty();
+            (is_put && !goes_on).then_some(Shown {
                 result,
                 since,
-                wait_ms: SPECIAL_MS,
+                wait_ms: if ctx.clock.runs() {
+                    SPECIAL_RUNNING_MS
+                } else {
+                    SPECIAL_MS
+                },
                 by_kings: false,
             })
         };

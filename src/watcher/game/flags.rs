@@ -19,6 +19,13 @@ use crate::{
 /// have to go on the record first.
 const FLAG_MS: u64 = 300;
 const FLAG_OWED_MS: u64 = 2500;
+/// A flag beside which the clock shows time must be down for this long: a damaged frame shows that once, and the next one comes
+/// within a second.
+const WITH_TIME_MS: u64 = 1500;
+/// A half-move is read so much later than it is made: a scan of the board.
+const SCAN_MS: u64 = 250;
+/// Where so many pieces more are gone than hands hold, they are swept off the board: the game is over.
+const SWEPT: usize = 8;
 /// With more time than this a flag does not fall.
 const SET_MS: u64 = 5000;
 
@@ -32,7 +39,7 @@ pub(in crate::watcher) struct Flags {
     /// When the clock first showed this flag down.
     #[serde(skip)]
     seen: [Option<Millis>; 2],
-    /// The time that the clock showed before this flag was down, in milliseconds.
+    /// The time that the clock showed when it last ran before this flag was down, in milliseconds.
     #[serde(skip)]
     before: [Option<u64>; 2],
     pub(super) progress: Progress,
@@ -52,7 +59,7 @@ impl Game {
             .copied()
             .filter(|side| !self.is_set(ctx, *side))
             .collect();
-        if let Some(clock) = ctx.clock.state() {
+        if let Some(clock) = ctx.clock.state().filter(|_| ctx.clock.counting().is_some()) {
             for side in Color::ALL.into_iter().filter(|side| !flags.contains(side)) {
                 self.flags.before[side as usize] = Some(time_of(&clock, side));
             }
@@ -96,14 +103,38 @@ impl Game {
         let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
         };
-        let owed = self.owes_half_moves();
-        if ctx.passed(at, if owed { FLAG_OWED_MS } else { FLAG_MS }) {
+        if self.is_swept(ctx) {
+            return;
+        }
+        let with_time = ctx.clock.state().is_some_and(|clock| time_of(&clock, side) > 0);
+        let wait = match self.owes_half_moves() || self.has_ended_before(at) {
+            true => FLAG_OWED_MS,
+            false if with_time && !harmless => WITH_TIME_MS,
+            false => FLAG_MS,
+        };
+        if ctx.passed(at, wait) {
             if harmless {
                 self.period_ended(ctx, side, at);
             } else {
                 self.flag_fell(ctx, side, at);
             }
         }
+    }
+
+    /// True where so many pieces are gone that the board was cleared.
+    fn is_swept(&self, ctx: &Ctx<'_>) -> bool {
+        let gone = self.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
+        let last = self.record.last().map_or(self.began, |made| made.at);
+        let since = gone.into_iter().filter(|s| ctx.sensed.since(*s) > last);
+        since.count() >= SWEPT
+    }
+
+    /// True while a half-move that ends the game is not on the record yet, and was made before `at`. It ends the game at once,
+    /// pressed for or not (5.1.1, 5.2.1).
+    fn has_ended_before(&self, at: Millis) -> bool {
+        let ahead = self.lines.best().plies.iter().skip(self.announced());
+        let mut legal = ahead.filter(|ply| ply.kind.legal().is_some() && ply.at <= at + SCAN_MS);
+        legal.any(|ply| ply.stand.moves().is_empty())
     }
 
     /// True while some half-moves that were pressed for are not on the record.
@@ -235,5 +266,17 @@ mod tests {
         show(&mut watcher, 14_000, [600, 0], true);
         show(&mut watcher, 20_000, [600, 0], true);
         assert_eq!(kinds(&mut watcher), [IrregularityKind::FlagFall]);
+    }
+
+    #[test]
+    fn a_damaged_frame_with_a_flag_beside_time_lets_no_flag_fall() {
+        let mut watcher = after_e4();
+        show(&mut watcher, 7000, [600, 590], true);
+        let mut reading = ClockReading::of_seconds(600, 589, true, Lever::RightHigh);
+        reading.right.flag = true;
+        hear(&mut watcher, 8000, Message::Clock(reading));
+        show(&mut watcher, 9000, [600, 588], true);
+        show(&mut watcher, 12_000, [600, 585], true);
+        assert_eq!(kinds(&mut watcher), []);
     }
 }

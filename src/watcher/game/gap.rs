@@ -15,6 +15,9 @@ use crate::{
 /// After this long, a square that is not read is worth a notice.
 const DEAD_SQUARE_MS: u64 = 30_000;
 
+/// Where more squares than these read nothing at once, hands have taken the pieces off the board.
+const MOST_DEAD: usize = 6;
+
 /// The board must have been at rest for this long before the watcher searches a gap again.
 const REST_MS: u64 = 1500;
 
@@ -477,6 +480,11 @@ impl Game {
             })
             .collect::<Bitboard>()
             & !self.noticed;
+        // Hands take the pieces off the board where the clock stands, or once the game is over.
+        let stands = self.clock_used && !ctx.clock.runs() && !self.is_played_unclocked();
+        if stands || missing.count() > MOST_DEAD {
+            return;
+        }
         for square in missing {
             let since = ctx.sensed.since(square).max(self.stands_since(square));
             let since = since.max(self.read_since);

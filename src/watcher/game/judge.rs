@@ -44,6 +44,10 @@ const ASK_MS: u64 = 400;
 /// A lever that springs back does so within this time after a press, and its player presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
+/// The player whose lever has sprung back may notice it only after this time.
+const NOTICED_MS: u64 = 3000;
+/// Nobody reacts to a press within this time.
+const REACTION_MS: u64 = 250;
 
 /// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
 /// excuses it.
@@ -71,7 +75,7 @@ impl Game {
         let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
             return false;
         };
-        let soon = at.since(sprung.at) <= BOUNCE_MS && sprung.at.since(pressed) <= BOUNCE_MS;
+        let soon = at.since(sprung.at) <= NOTICED_MS && sprung.at.since(pressed) <= BOUNCE_MS;
         // A reading after the first press, other than of its own half-move, shows that a hand was at work.
         let untouched = sensed.last_change() <= pressed + READ_MS;
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
@@ -88,6 +92,17 @@ impl Game {
         if last.is_some_and(|press| press.side == side) {
             self.forget_last_press();
         }
+    }
+
+    /// How long after the opponent's last press `press` came, in milliseconds, where he pressed for his half-move.
+    pub(super) fn follows_by(&self, press: &Press) -> Option<u64> {
+        let last = self.record.last()?;
+        (last.completed_by == CompletedBy::Clock && last.at <= press.at).then(|| press.at.since(last.at))
+    }
+
+    /// True when `press` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
+    pub(super) fn is_no_reaction(&self, press: &Press) -> bool {
+        self.follows_by(press).is_some_and(|ms| ms <= REACTION_MS)
     }
 
     fn forget_last_press(&mut self) {
@@ -218,7 +233,13 @@ impl Game {
         );
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        if nothing && !ctx.passed(press.at, JUDGE_MS + ctx.sensed.slack()) {
+        let sprung = self.follows_by(&press).is_some_and(|ms| ms <= BOUNCE_MS);
+        let wait = if sprung && ctx.clock.runs() {
+            NOTICED_MS
+        } else {
+            JUDGE_MS
+        };
+        if nothing && !ctx.passed(press.at, wait + ctx.sensed.slack()) {
             ctx.wait_for("the half-move of the press");
             return;
         }

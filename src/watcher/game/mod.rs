@@ -28,6 +28,7 @@ mod periods;
 pub(in crate::watcher) mod press;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
+mod replaced;
 pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;

@@ -28,6 +28,11 @@ const APART_MS: u64 = 250;
 /// A player may lift the king this long before the opponent's press.
 const EARLY_MS: u64 = 500;
 
+/// Both players lift no more pieces than these within [`DROP_OUT_MS`].
+const MOST_LIFTED: usize = 4;
+/// Pieces that vanish within this time vanish at once: two scans, and a margin.
+const DROP_OUT_MS: u64 = 300;
+
 /// A piece was lifted and put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Touch {
@@ -89,6 +94,8 @@ pub(in crate::watcher) struct Hands {
     proven: ProvenTime,
     /// The board tells which changes lie apart. Then only proven times count.
     tells_apart: bool,
+    /// When many pieces last vanished at once.
+    dropped_out: Option<Millis>,
 }
 
 /// The `Hands` of a snapshot.
@@ -149,6 +156,7 @@ impl From<&SavedHands> for Hands {
                 .collect(),
             proven: ProvenTime::default(),
             tells_apart: saved.tells_apart,
+            dropped_out: None,
         }
     }
 }
@@ -182,7 +190,7 @@ impl Hands {
                 });
             }
         }
-        if new.is_empty() && old.piece().is_some() {
+        if new.is_empty() && old.piece().is_some() && !self.drop_out(now) {
             self.lifted.push((square, old, now, Some(took)));
         }
         for list in [self.steps.len(), self.touches.len(), self.lifted.len()] {
@@ -192,6 +200,22 @@ impl Hands {
                 self.lifted.drain(..self.lifted.len().saturating_sub(32));
             }
         }
+    }
+
+    /// True where one more piece that vanishes now is one of many: hands do not lift so many at once, so the board drops out, and
+    /// those that vanished with it were not lifted either.
+    fn drop_out(&mut self, now: Millis) -> bool {
+        let at_once = |at: Millis| now.since(at) <= DROP_OUT_MS;
+        let with_it = self.lifted.iter().filter(|(_, _, at, _)| at_once(*at)).count();
+        if with_it >= MOST_LIFTED {
+            self.lifted.retain(|(_, _, at, _)| !at_once(*at));
+            self.dropped_out = Some(now);
+        }
+        let drops_out = self.dropped_out.is_some_and(at_once);
+        if drops_out {
+            self.dropped_out = Some(now);
+        }
+        drops_out
     }
 
     /// Forgets touches after an illegal move was put right: its report covers them (4.3 applies to the move

@@ -1,0 +1,92 @@
+//! A pawn that was left on the last rank, or was replaced by a piece of the wrong colour, and that a player exchanges for the
+//! right piece after the opponent has replied.
+
+use std::sync::Arc;
+
+use shakmaty::Role;
+
+use super::{Game, Made, names, record::GameRecord};
+use crate::{
+    board::{Code, PlyKind},
+    event::{CompletedBy, Resolution},
+    laws::IrregularityKind,
+    watcher::ctx::Ctx,
+};
+
+/// The right piece must stand for this long.
+const REPLACED_MS: u64 = 1500;
+/// The exchange belongs to a promotion no further back than this.
+const LATELY: usize = 8;
+
+impl Game {
+    /// Looks whether the right piece has come to where a player had left his pawn.
+    pub(in crate::watcher) fn look_for_replaced(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((id, told)) = self.replaced(ctx) else {
+            return;
+        };
+        self.tell_anew(ctx, told, "pawn_replaced");
+        if let Some(index) = self.cases.find(|open| open.id == id) {
+            self.resolve(ctx, index, Resolution::Restored);
+        }
+    }
+
+    /// The case of the pawn, and the half-moves from its promotion on as the right piece makes them.
+    fn replaced(&self, ctx: &mut Ctx<'_>) -> Option<(String, Vec<Made>)> {
+        use IrregularityKind::{PromotionNotReplaced, WrongColourPromotion};
+        let all_said = self.on_record() && self.lines.best().plies.len() == self.announced();
+        if !all_said || ctx.sensed.is_felt() {
+            return None;
+        }
+        let is_left = |kind| matches!(kind, PromotionNotReplaced | WrongColourPromotion);
+        let case = self.cases.all().find(|open| {
+            let recent = open.ply + LATELY > self.record.plies() && open.ply < self.record.plies();
+            recent && is_left(open.kind) && !open.is_dismissed()
+        })?;
+        let left = self.record.made_as(case.ply)?;
+        let (_, to) = left.kind.from_to().filter(|_| left.kind.legal().is_none())?;
+        let piece = ctx.sensed.at(to).piece()?;
+        let stood = self.record.stand().placement().at(to) == left.stand.placement().at(to);
+        let is_right = piece.color == self.record.mover(case.ply) && piece.role != Role::Pawn;
+        if !stood || !is_right || !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
+            return None;
+        }
+        let told = self.record.with_replaced(case.ply - 1, piece.role)?;
+        let stands = told.last()?.stand.placement().at(to) == Code::from(piece);
+        stands.then(|| (case.id.clone(), told))
+    }
+}
+
+impl GameRecord {
+    /// The half-moves from the promotion `index` on, with `role` as the new piece. None if they are not legal then.
+    fn with_replaced(&self, index: usize, role: Role) -> Option<Vec<Made>> {
+        let mut stand = self.stand_at(index).clone();
+        let mut told = Vec::new();
+        for (i, made) in self.iter().enumerate().skip(index) {
+            let candidate = if i == index {
+                let (from, to) = made.kind.from_to()?;
+                let mut ways = stand.candidates();
+                ways.find(|c| (c.mv.from(), c.mv.to(), c.mv.promotion()) == (Some(from), to, Some(role)))?
+            } else {
+                let mv = made.kind.legal()?;
+                stand.candidates().find(|c| c.mv == mv)?
+            };
+            let after = Arc::new(stand.after(&candidate));
+            let kind = PlyKind::Legal(candidate.mv);
+            let (uci, san) = names(&stand, &kind, self.mode());
+            told.push(Made {
+                kind,
+                uci,
+                san,
+                stand: after.clone(),
+                completed_by: if i == index {
+                    CompletedBy::Ruling
+                } else {
+                    made.completed_by
+                },
+                ..made.clone()
+            });
+            stand = after;
+        }
+        Some(told)
+    }
+}
