@@ -291,18 +291,11 @@ impl Line {
         }
         let fall = self.fallen(sensed)?;
         let mut line = self.clone();
-        // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer. If it puts a piece
-        // where no half-move of that piece leads, it has put back on the wrong square what it knocked over.
-        let last = self.plies.last().and_then(|ply| ply.kind.legal());
-        let castled = last
-            .filter(|mv| mv.is_castle())
-            .map_or(Bitboard::EMPTY, Candidate::touched);
+        // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer.
         let knocked = |piece: &Fallen, lies: Square| {
             let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-            // The rook of a castling may never have come to where it belongs.
-            let was_read = sensed.before(piece.home) == piece.code || castled.contains(piece.home);
-            let in_error = was_read && !self.is_on_its_way(piece, lies);
-            (in_error || sensed.least_between(left, came) <= KNOCK_MS) && !self.walks(&fall, piece, lies)
+            let at_once = sensed.least_between(left, came) <= KNOCK_MS;
+            (at_once || self.is_in_error(&fall, piece, lies, sensed)) && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
             _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
@@ -320,6 +313,22 @@ impl Line {
         });
         line.hold_against(fall.squares(), sensed);
         Some(line)
+    }
+
+    /// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
+    /// took: it has put back on the wrong square what it had knocked over. What may be the opponent's hand does not count: a piece
+    /// that a reply captures is taken off and put down somewhere.
+    fn is_in_error(&self, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
+        let (left, came) = (sensed.since(piece.home), sensed.since(lies));
+        let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
+        let last = self.plies.last().and_then(|ply| ply.kind.legal());
+        let castled = last.filter(|mv| mv.is_castle());
+        // The rook of a castling may never have come to where it belongs.
+        let was_read = sensed.before(piece.home) == piece.code
+            || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
+        let is_own = piece.code.color() == Some(fall.by);
+        let is_captured = || self.moves().iter().any(|mv| mv.to() == piece.home);
+        is_own && in_turn && was_read && !fall.two_hands && !self.is_on_its_way(piece, lies) && !is_captured()
     }
 
     /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
@@ -352,7 +361,7 @@ impl Line {
     }
 
     /// Something happened that bears a fall out: this hypothesis pays `nats` less, once. A piece that took
-    /// its time to get elsewhere was rather carried there, and nothing bears out that it fell.
+    /// its time to get where its own way leads was rather moved there, and nothing bears out that it fell.
     fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
         if let Some(fall) = &mut self.faults.fall
             && fall.knocked

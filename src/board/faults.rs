@@ -34,7 +34,7 @@ pub struct Fall {
     pub pressed: Millis,
     /// What fell.
     pub(super) pieces: [Option<Fallen>; MOST_FALLEN],
-    /// All pieces that are read elsewhere came there faster than a hand carries them.
+    /// All pieces that are read elsewhere came there faster than a hand carries them, or where the mover's hand puts them only in error.
     pub(super) knocked: bool,
     /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
     /// there.

@@ -44,7 +44,7 @@ pub const READ_IN_PASSING: f32 = 3.0;
 pub const UNREAD_BUT_TOLD: f32 = 0.7;
 /// A piece was taken by mistake to another square, and is read there.
 pub const DISPLACED: f32 = 4.5;
-/// A piece was taken by mistake to another square, and took as long as in a hand.
+/// A piece was taken by mistake to where its own way leads, and took as long as in a hand.
 pub const CARRIED: f32 = 8.0;
 /// A half-move was read late after its press, per second: the later, the less likely it was made before the
 /// press.

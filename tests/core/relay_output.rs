@@ -10,7 +10,7 @@ use dgt2mqtt::{
 
 use crate::{
     reader::{half_moves, recorded},
-    relay_rules::{self, Chapter, Game, value},
+    relay_rules::{self, Chapter, Game, Made, value},
 };
 
 /// How many boards a round has here.
@@ -149,7 +149,15 @@ impl Pushed {
 fn is_shown(name: &str, pgn: &str, game: &Game, chapter: &Chapter) {
     let shown = &chapter.moves[..game.moves.len().min(chapter.moves.len())];
     if chapter.start == game.start {
-        assert_eq!(shown, game.moves, "{name}: {pgn}");
+        // To the server a clock at 0:00:00 is none in the text of a half-move, but one in the tags of the game.
+        let timed = |moves: &[Made]| -> Vec<Made> {
+            let told = |made: &Made| Made {
+                clock: made.clock.filter(|clock| *clock > 0),
+                ..made.clone()
+            };
+            moves.iter().map(told).collect()
+        };
+        assert_eq!(timed(shown), timed(&game.moves), "{name}: {pgn}");
     } else {
         // The start position was put right. The server keeps the positions of the half-moves that it has.
         let same = shown

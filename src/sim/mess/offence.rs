@@ -294,9 +294,10 @@ impl Director<'_> {
 
     /// A legal half-move that displaces other pieces.
     fn displace(&mut self, color: Color) -> bool {
-        let Some(mv) = self.choose().filter(|mv| {
-            !mv.is_castle() && !mv.is_promotion() && !mv.is_en_passant() && !self.outages.hides(mv.to())
-        }) else {
+        let Some(mv) = self
+            .choose()
+            .filter(|mv| !mv.is_promotion() && !mv.is_en_passant() && !self.outages.hides(mv.to()))
+        else {
             return false;
         };
         let Some(falls) = self.falls(mv, color) else {
@@ -308,9 +309,15 @@ impl Director<'_> {
         for (from, to) in falls {
             let piece = self.pieces[usize::from(from)];
             self.put(now, from, None);
-            let later = self.rng.u64(5..40);
+            // A sleeve throws it there, or the hand sets up on the wrong square what it has knocked over.
+            let is_set_up = self.rng.bool();
+            let later = if is_set_up {
+                self.rng.u64(250..700)
+            } else {
+                self.rng.u64(5..40)
+            };
             self.put(now + later, to, piece);
-            now += self.rng.u64(10..60);
+            now += if is_set_up { later } else { self.rng.u64(10..60) };
         }
         let at = self.press_time(now.max(end + 100));
         self.press(at, color);

@@ -8,7 +8,7 @@ use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
 use super::{Core, Phase, snapshot::stand_of_fen};
 use crate::{
     board::{IllegalAct, PlyKind},
-    event::{Body, Event, GameResult, MoveMade, Resolution},
+    event::{Body, Event, GameResult, MoveMade, Resolution, notice},
     time::Millis,
     watcher::{
         command::{Command, CommandError, Reply},
@@ -84,9 +84,13 @@ impl Past {
                     self.record.push(made);
                 }
             }
-            Body::MovesRetracted { to_ply, fen, .. } => {
+            Body::MovesRetracted { to_ply, fen, reason } => {
                 self.record.truncate(*to_ply as usize);
-                let mode = CastlingMode::Standard;
+                // A wrong array of standard chess was put right; or Black began, by whatever rule.
+                let mode = match reason.as_str() {
+                    notice::BLACK_BEGAN => self.record.mode(),
+                    _ => CastlingMode::Standard,
+                };
                 if let Some(start) = fen.as_ref().and_then(|fen| stand_of_fen(fen, mode)) {
                     self.record = GameRecord::new(Arc::new(start));
                 }

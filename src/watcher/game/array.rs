@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Color, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Square, uci::UciMove};
 
 use super::{
     Game, Press,
@@ -130,7 +130,11 @@ impl Game {
         }
         let stand = Stand::of_placement(start.placement(), Color::Black, start.mode());
         let seen = ctx.sensed.placement();
-        let is_shown = stand.candidates().any(|c| stand.after(&c).placement() == seen);
+        // A reply may be read after White's press, and White's half-move may not be read at all.
+        let in_time = |to: Square| ctx.sensed.since(to) <= press.at;
+        let is_shown = stand
+            .candidates()
+            .any(|c| stand.after(&c).placement() == seen && in_time(c.mv.to()));
         is_shown.then(|| (Arc::new(stand), press.clone()))
     }
 

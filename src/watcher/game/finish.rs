@@ -222,7 +222,8 @@ impl Game {
             let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
             let since = ctx.sensed.since(square);
             // A chip that is misread on its square is put there by no hand, and who goes on playing shows no result.
-            let is_put = ctx.sensed.before(square).is_empty() && since > self.began;
+            let is_misread = ctx.clock.runs() && !ctx.sensed.before(square).is_empty();
+            let is_put = !is_misread && since > self.began;
             let goes_on = self.record.last().is_some_and(|last| last.at > since) || !self.presses.is_empty();
             (is_put && !goes_on).then_some(Shown {
                 result,

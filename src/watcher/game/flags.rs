@@ -22,10 +22,14 @@ const FLAG_OWED_MS: u64 = 2500;
 /// A flag beside which the clock shows time must be down for this long: a damaged frame shows that once, and the next one comes
 /// within a second.
 const WITH_TIME_MS: u64 = 1500;
+/// A clock that was started so long before a game began runs since the game before.
+const BEFORE_MS: u64 = 10_000;
 /// A half-move is read so much later than it is made: a scan of the board.
-const SCAN_MS: u64 = 250;
-/// Where so many pieces more are gone than hands hold, they are swept off the board: the game is over.
+const LATE_READ_MS: u64 = 250;
+/// Where so many pieces are gone since the last half-move, or no more than these are left, the board is cleared, as a rule after the
+/// game.
 const SWEPT: usize = 8;
+const LEFT: usize = 1;
 /// With more time than this a flag does not fall.
 const SET_MS: u64 = 5000;
 
@@ -103,9 +107,6 @@ impl Game {
         let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
         };
-        if self.is_swept(ctx) {
-            return;
-        }
         let with_time = ctx.clock.state().is_some_and(|clock| time_of(&clock, side) > 0);
         let wait = match self.owes_half_moves() || self.has_ended_before(at) {
             true => FLAG_OWED_MS,
@@ -126,14 +127,15 @@ impl Game {
         let gone = self.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
         let last = self.record.last().map_or(self.began, |made| made.at);
         let since = gone.into_iter().filter(|s| ctx.sensed.since(*s) > last);
-        since.count() >= SWEPT
+        let left = ctx.sensed.placement().occupied().count();
+        since.count() >= SWEPT || left <= LEFT
     }
 
     /// True while a half-move that ends the game is not on the record yet, and was made before `at`. It ends the game at once,
     /// pressed for or not (5.1.1, 5.2.1).
     fn has_ended_before(&self, at: Millis) -> bool {
         let ahead = self.lines.best().plies.iter().skip(self.announced());
-        let mut legal = ahead.filter(|ply| ply.kind.legal().is_some() && ply.at <= at + SCAN_MS);
+        let mut legal = ahead.filter(|ply| ply.kind.legal().is_some() && ply.at <= at + LATE_READ_MS);
         legal.any(|ply| ply.stand.moves().is_empty())
     }
 
@@ -179,7 +181,11 @@ impl Game {
         let counted = self.began_at_a_known_move() && self.unbridged.is_none();
         let has_next = ctx.settings.periods.len() > 1;
         let has_time = scene.clock.is_some_and(|clock| time_of(&clock, side) > 0);
-        let certainty = if ctx.settings.periods.is_empty() || counted {
+        // Nobody has stopped the clock since the game before, which was given up.
+        let runs_on = self.record.is_empty() && ctx.clock.started_at + BEFORE_MS < self.began;
+        let certainty = if runs_on || self.is_swept(ctx) {
+            Certainty::Suspected
+        } else if ctx.settings.periods.is_empty() || counted {
             Certainty::Certain
         } else if has_next && has_time {
             // The clock has gone on to another period, as it does once the moves are made.

@@ -16,7 +16,7 @@ use crate::{
 const DEAD_SQUARE_MS: u64 = 30_000;
 
 /// Where more squares than these read nothing at once, hands have taken the pieces off the board.
-const MOST_DEAD: usize = 6;
+const MOST_DEAD: usize = 8;
 
 /// The board must have been at rest for this long before the watcher searches a gap again.
 const REST_MS: u64 = 1500;

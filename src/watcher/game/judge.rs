@@ -41,13 +41,13 @@ const OLD_MS: u64 = 1000;
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
-/// A lever that springs back does so within this time after a press, and its player presses again within this
+/// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
-/// The player whose lever has sprung back may notice it only after this time.
-const NOTICED_MS: u64 = 3000;
+/// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
+const PRESSED_AGAIN_MS: u64 = 3000;
 /// Nobody reacts to a press within this time.
-const REACTION_MS: u64 = 250;
+const REACTION_MS: u64 = 400;
 
 /// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
 /// excuses it.
@@ -75,7 +75,13 @@ impl Game {
         let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
             return false;
         };
-        let soon = at.since(sprung.at) <= NOTICED_MS && sprung.at.since(pressed) <= BOUNCE_MS;
+        let gap = sprung.at.since(pressed);
+        let again = if gap <= REACTION_MS {
+            PRESSED_AGAIN_MS
+        } else {
+            BOUNCE_MS
+        };
+        let soon = at.since(sprung.at) <= again && gap <= BOUNCE_MS;
         // A reading after the first press, other than of its own half-move, shows that a hand was at work.
         let untouched = sensed.last_change() <= pressed + READ_MS;
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
@@ -233,9 +239,8 @@ impl Game {
         );
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let sprung = self.follows_by(&press).is_some_and(|ms| ms <= BOUNCE_MS);
-        let wait = if sprung && ctx.clock.runs() {
-            NOTICED_MS
+        let wait = if self.is_no_reaction(&press) && ctx.clock.runs() {
+            PRESSED_AGAIN_MS
         } else {
             JUDGE_MS
         };
