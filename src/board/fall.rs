@@ -37,6 +37,8 @@ const GONE_MS: u64 = 1200;
 /// A piece that lies elsewhere this long after the press was left displaced. A player who notices his slip
 /// puts the piece right sooner.
 const LIES_STILL_MS: u64 = 1100;
+/// The same where the opponent may have taken the piece off in order to capture it: by then his own piece has come there.
+const CAPTURED_MS: u64 = 3000;
 /// A clock that is stopped or pressed back this soon after a press is so because of what happened at that
 /// press.
 const SOON_MS: u64 = 8000;
@@ -292,10 +294,12 @@ impl Line {
         let fall = self.fallen(sensed)?;
         let mut line = self.clone();
         // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer.
+        let at_once = |piece: &Fallen, lies: Square| {
+            sensed.least_between(sensed.since(piece.home), sensed.since(lies)) <= KNOCK_MS
+        };
         let knocked = |piece: &Fallen, lies: Square| {
-            let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-            let at_once = sensed.least_between(left, came) <= KNOCK_MS;
-            (at_once || self.is_in_error(&fall, piece, lies, sensed)) && !self.walks(&fall, piece, lies)
+            let in_error = || self.is_in_error(&fall, piece, lies, sensed);
+            (at_once(piece, lies) || in_error()) && !self.walks(&fall, piece, lies)
         };
         let price = |piece: &Fallen| match piece.code.color() {
             _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
@@ -307,8 +311,13 @@ impl Line {
         let more = fall.pieces().count() as f32 - 1.0;
         line.charge(Item::Displaced, first + weight::FELL_TOO * more);
         let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece, lies));
+        let is_captured = |piece: &Fallen| {
+            let carried = piece.lies.is_some_and(|lies| !at_once(piece, lies));
+            carried && self.moves().iter().any(|mv| mv.to() == piece.home)
+        };
         line.faults.fall = Some(Fall {
             knocked: fall.pieces().all(in_no_time),
+            like_capture: fall.pieces().any(is_captured),
             ..fall
         });
         line.hold_against(fall.squares(), sensed);
@@ -316,8 +325,7 @@ impl Line {
     }
 
     /// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
-    /// took: it has put back on the wrong square what it had knocked over. What may be the opponent's hand does not count: a piece
-    /// that a reply captures is taken off and put down somewhere.
+    /// took: it has put back on the wrong square what it had knocked over.
     fn is_in_error(&self, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
         let (left, came) = (sensed.since(piece.home), sensed.since(lies));
         let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
@@ -327,8 +335,7 @@ impl Line {
         let was_read = sensed.before(piece.home) == piece.code
             || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
         let is_own = piece.code.color() == Some(fall.by);
-        let is_captured = || self.moves().iter().any(|mv| mv.to() == piece.home);
-        is_own && in_turn && was_read && !fall.two_hands && !self.is_on_its_way(piece, lies) && !is_captured()
+        is_own && in_turn && was_read && !fall.two_hands && !self.is_on_its_way(piece, lies)
     }
 
     /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
@@ -443,10 +450,12 @@ impl Line {
     /// Time passes: a player whose hand had slipped would have put the piece right by now.
     pub(super) fn lies_still(&mut self, now: Millis) {
         let lies = |fall: Fall| {
-            fall.lies_open()
-                && !fall.like_reply
-                && !fall.like_move
-                && now.since(fall.pressed) >= LIES_STILL_MS
+            let wait = if fall.like_capture {
+                CAPTURED_MS
+            } else {
+                LIES_STILL_MS
+            };
+            fall.lies_open() && !fall.like_reply && !fall.like_move && now.since(fall.pressed) >= wait
         };
         if let Some(fall) = self.faults.fall.filter(|fall| lies(*fall)) {
             let known = fall.borne_out.stopped;

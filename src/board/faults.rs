@@ -43,6 +43,9 @@ pub struct Fall {
     /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
     #[serde(default)]
     pub(super) like_move: bool,
+    /// A reply captures on a square from which a piece is gone: the opponent may have begun with that.
+    #[serde(default)]
+    pub like_capture: bool,
     /// Nobody read the board when a piece left, or came to lie: it may have been another hand.
     #[serde(default)]
     pub unheard: bool,
@@ -99,6 +102,7 @@ impl Fall {
             pressed,
             pieces: [None; MOST_FALLEN],
             knocked: false,
+            like_capture: false,
             like_reply: false,
             like_move: false,
             unheard: false,

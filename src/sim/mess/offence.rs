@@ -309,8 +309,10 @@ impl Director<'_> {
         for (from, to) in falls {
             let piece = self.pieces[usize::from(from)];
             self.put(now, from, None);
-            // A sleeve throws it there, or the hand sets up on the wrong square what it has knocked over.
-            let is_set_up = self.rng.bool();
+            // A sleeve throws it there, or the hand sets up on the wrong square what it has knocked over. With a piece of the opponent's
+            // nobody could tell that from the opponent's own hand.
+            let is_own = piece.is_some_and(|piece| piece.color == color);
+            let is_set_up = is_own && self.rng.bool();
             let later = if is_set_up {
                 self.rng.u64(250..700)
             } else {

@@ -64,10 +64,12 @@ impl Game {
             let is_sure = is_sure && !self.has_hand_full(ctx, &fall);
             // Whoever stops the clock or presses back has seen whose hand it was.
             let is_open = fall.two_hands && !stopped && !fall.is_noticed();
+            // The opponent may have taken the piece off, and may still be about to capture it.
+            let is_open_capture = fall.like_capture && !stopped;
             if is_open && !fall.is_over() {
                 return;
             }
-            let clear = !is_open && !fall.unheard && (!fall.is_over() || is_sure);
+            let clear = !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
             self.accuse_of_fall(ctx, &fall, ply, clear);
         }
     }
