@@ -30,8 +30,10 @@ fn copy() -> tempfile::TempDir {
 }
 
 fn prepare(folder: &Path, version: &str) -> Output {
+    // A script that was just written may still be open in a child of another test, and cannot be run by itself then.
     let script = folder.join("scripts/release.sh");
-    Command::new(script).args(["prepare", version]).output().unwrap()
+    let mut bash = Command::new("bash");
+    bash.arg(script).args(["prepare", version]).output().unwrap()
 }
 
 #[test]

@@ -47,7 +47,7 @@ const BOUNCE_MS: u64 = 700;
 /// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
 const PRESSED_AGAIN_MS: u64 = 3000;
 /// Nobody reacts to a press within this time.
-const REACTION_MS: u64 = 400;
+const REACTION_MS: u64 = 200;
 
 /// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
 /// excuses it.
