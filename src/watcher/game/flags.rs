@@ -22,6 +22,10 @@ const FLAG_OWED_MS: u64 = 2500;
 /// A flag beside which the clock shows time must be down for this long: a damaged frame shows that once, and the next one comes
 /// within a second.
 const WITH_TIME_MS: u64 = 1500;
+/// How often the watcher looks whether the half-move that ends the game is on the record.
+const LOOK_MS: u64 = 500;
+/// A clock shows its flag so long after it fell (milliseconds), at the most: it sends a frame each second.
+const TOLD_MS: u64 = 1500;
 /// A clock that was started so long before a game began runs since the game before.
 const BEFORE_MS: u64 = 10_000;
 /// A half-move is read so much later than it is made: a scan of the board.
@@ -107,8 +111,12 @@ impl Game {
         let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
         };
+        if self.has_ended_before(ctx, at) {
+            ctx.at(ctx.now + LOOK_MS);
+            return;
+        }
         let with_time = ctx.clock.state().is_some_and(|clock| time_of(&clock, side) > 0);
-        let wait = match self.owes_half_moves() || self.has_ended_before(at) {
+        let wait = match self.owes_half_moves() {
             true => FLAG_OWED_MS,
             false if with_time && !harmless => WITH_TIME_MS,
             false => FLAG_MS,
@@ -133,10 +141,25 @@ impl Game {
 
     /// True while a half-move that ends the game is not on the record yet, and was made before `at`. It ends the game at once,
     /// pressed for or not (5.1.1, 5.2.1).
-    fn has_ended_before(&self, at: Millis) -> bool {
+    fn has_ended_before(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
+        // In a gap or a lump nobody knows which came first.
+        let unheard = self
+            .missed_until
+            .max(ctx.lumped)
+            .is_some_and(|until| at <= until + TOLD_MS);
         let ahead = self.lines.best().plies.iter().skip(self.announced());
-        let mut legal = ahead.filter(|ply| ply.kind.legal().is_some() && ply.at <= at + LATE_READ_MS);
-        legal.any(|ply| ply.stand.moves().is_empty())
+        let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
+        before.any(|ply| ply.kind.legal().is_some() && ply.stand.moves().is_empty())
+            || unheard && self.shows_end(ctx)
+    }
+
+    /// True where the board shows a half-move from the record that ends the game, whatever the hypotheses have found by now.
+    fn shows_end(&self, ctx: &Ctx<'_>) -> bool {
+        let (stand, seen) = (self.record.stand(), ctx.sensed.placement());
+        stand.candidates().any(|candidate| {
+            let after = stand.after(&candidate);
+            after.placement() == seen && after.moves().is_empty()
+        })
     }
 
     /// True while some half-moves that were pressed for are not on the record.
