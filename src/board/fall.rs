@@ -367,14 +367,17 @@ impl Line {
         piece.code.piece().is_some_and(way)
     }
 
-    /// Something happened that bears a fall out: this hypothesis pays `nats` less, once. A piece that took
-    /// its time to get where its own way leads was rather moved there, and nothing bears out that it fell.
-    fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: f32) {
+    /// Something happened that bears a fall out: this hypothesis pays less, once, by as much as `nats` says of what has happened
+    /// since. A piece that took its time to get where its own way leads was rather moved there, and nothing bears out that it fell.
+    fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: impl Fn(BorneOut) -> f32) {
         if let Some(fall) = &mut self.faults.fall
             && fall.knocked
-            && !std::mem::replace(by(&mut fall.borne_out), true)
         {
-            self.bill.pay(Item::Displaced, -nats);
+            let before = fall.borne_out;
+            if !std::mem::replace(by(&mut fall.borne_out), true) {
+                self.bill
+                    .pay(Item::Displaced, nats(before) - nats(fall.borne_out));
+            }
         }
     }
 
@@ -443,7 +446,8 @@ impl Line {
             false => 0.0,
         };
         if fall.homes().contains(square) && gone >= GONE_MS && share > 0.0 {
-            self.bear_out(|by| &mut by.back, weight::CAME_BACK * share);
+            let nats = |by: BorneOut| if by.back { weight::CAME_BACK * share } else { 0.0 };
+            self.bear_out(|by| &mut by.back, nats);
         }
     }
 
@@ -457,14 +461,8 @@ impl Line {
             };
             fall.lies_open() && !fall.like_reply && !fall.like_move && now.since(fall.pressed) >= wait
         };
-        if let Some(fall) = self.faults.fall.filter(|fall| lies(*fall)) {
-            let known = fall.borne_out.stopped;
-            let nats = if known {
-                weight::LIES_AND_STOPPED - weight::STOPPED
-            } else {
-                weight::LIES_STILL
-            };
-            self.bear_out(|by| &mut by.lies, nats);
+        if self.faults.fall.is_some_and(lies) {
+            self.bear_out(|by| &mut by.lies, BorneOut::nats);
         }
     }
 }
@@ -504,14 +502,8 @@ impl Lines {
                 line.charge(Item::Illegal, -weight::STOPPED);
             }
             let fall = line.faults.fall;
-            if let Some(fall) = fall.filter(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
-                let known = fall.borne_out.lies;
-                let nats = if known {
-                    weight::LIES_AND_STOPPED - weight::LIES_STILL
-                } else {
-                    weight::STOPPED
-                };
-                line.bear_out(|by| &mut by.stopped, nats);
+            if fall.is_some_and(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
+                line.bear_out(|by| &mut by.stopped, BorneOut::nats);
             }
         }
         self.rank(now, sensed);

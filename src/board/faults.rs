@@ -7,6 +7,7 @@ use super::{
     candidate::castled,
     kept::{bits, color, some_square, square},
     placement::Code,
+    weight,
 };
 use crate::time::Millis;
 
@@ -74,6 +75,18 @@ pub(super) struct BorneOut {
     /// The opponent pressed back because of it.
     #[serde(default)]
     pub(super) returned: bool,
+}
+
+impl BorneOut {
+    /// How much cheaper it makes the fall, but for pieces that were put back, in nats.
+    pub(super) fn nats(self) -> f32 {
+        match (self.lies, self.stopped) {
+            (true, true) => weight::LIES_AND_STOPPED,
+            (true, false) => weight::LIES_STILL,
+            (false, true) => weight::STOPPED,
+            (false, false) => 0.0,
+        }
+    }
 }
 
 /// The most pieces that fall at once. If more are gone, an arbiter is at work, or the board was knocked over.

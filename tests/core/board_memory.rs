@@ -227,6 +227,16 @@ fn what_was_whole_before_a_gap_waits_for_the_log() {
     assert_eq!(told.moves, game.uci, "{:?}", told.notices);
 }
 
+/// No log tells what was missed, and half-moves are made quickly until the watcher gives it up: the next game has them.
+#[test]
+fn what_is_played_before_a_gap_is_given_up_is_in_the_next_game() {
+    let seed = 13;
+    let game = Game::made_up(seed);
+    let told = play(&game, Away::Cable(20), LogFate::Unanswered, seed);
+    assert!(told.taken_up, "{:?}", told.notices);
+    assert!(told.moves.ends_with(&game.uci[BEFORE + 24..]), "{:?}", told.moves);
+}
+
 /// Often before the board has answered, sometimes long after.
 #[test]
 fn a_daemon_that_is_killed_again_and_again_loses_no_move_and_accuses_nobody() {

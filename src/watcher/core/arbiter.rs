@@ -67,7 +67,7 @@ impl Core {
                 let is_promotion = matches!(other, Command::Promotion { .. });
                 game.command(&mut ctx, other)?;
                 if game.is_watched() {
-                    self.unwatch_all();
+                    self.unwatch_all_but_lost();
                 } else if self.out.seq != said {
                     match correction {
                         Some(order) => self.keep_in_step(now, &order),

@@ -271,6 +271,11 @@ impl Core {
         }
     }
 
+    /// Drops any copy but that beside a lost game, which goes on being lost or is found by the next review.
+    pub(super) fn unwatch_all_but_lost(&mut self) {
+        self.meanwhile.take_if(|meanwhile| meanwhile.why != Why::Lost);
+    }
+
     /// Drops any copy: the game itself is watched again, or nothing is.
     pub(super) fn unwatch_all(&mut self) {
         self.meanwhile = None;

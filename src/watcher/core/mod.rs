@@ -354,8 +354,7 @@ impl Core {
 
     pub(super) fn review_game(&mut self, now: Millis) {
         self.lever_turned(now);
-        self.look_for_pawn_astray(now);
-        self.look_for_black_first(now);
+        self.look_for_beginning(now);
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };

@@ -5,14 +5,9 @@ use std::sync::Arc;
 
 use shakmaty::{CastlingMode, Color, Square, uci::UciMove};
 
-use super::{
-    Game, Press,
-    made::{Made, names},
-    record::GameRecord,
-    waits::REST_MS,
-};
+use super::{Game, Press, made::Made, record::GameRecord, waits::REST_MS};
 use crate::{
-    board::{Placement, PlyKind, Stand},
+    board::{Placement, Stand},
     event::{Body, Certainty, Resolution, notice},
     laws::IrregularityKind,
     watcher::{
@@ -24,6 +19,22 @@ use crate::{
 /// In a longer record, in half-moves, nobody puts the initial position right any more: with limited supervision the Laws have the
 /// game go on after ten moves (A.5.1.2).
 const EARLY: usize = 20;
+
+/// A beginning of the game other than the one that the watcher took for it.
+#[derive(Debug)]
+pub(in crate::watcher) struct Beginning {
+    /// The position before the first half-move. The player who has the move there has pressed.
+    pub(in crate::watcher) start: Arc<Stand>,
+    pub(in crate::watcher) press: Press,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// A pawn stood astray, and the watcher took it for the first half-move, which nobody saw made.
+    PawnAstray,
+    ByBlack,
+}
 
 impl Game {
     /// Where the pieces stand as the half-moves of the record lead from the right initial position, somebody has put it right,
@@ -39,7 +50,9 @@ impl Game {
         if self.record.start.placement() == right.placement() {
             return;
         }
-        let Some(record) = self.replayed(&right) else {
+        // What is illegal in the record may have been legal for the piece that should have stood there.
+        let is_it = |_, made: &Made, mv| UciMove::from_move(mv, right.mode()) == made.uci;
+        let Some(record) = self.record.replayed(0, &right, is_it) else {
             return;
         };
         let stands = record.last().map_or(&right, |made| &made.stand);
@@ -75,57 +88,46 @@ impl Game {
         self.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
     }
 
-    /// A pawn stood before its square when the game began, as if its half-move had been made, and a player has pressed for another
-    /// half-move of the same side: the position in which that pawn stood astray, and the press.
-    pub(in crate::watcher) fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
-        let is_first = self.base == 0 && self.record.plies() <= 1 && self.presses.later.is_empty();
-        let press = self.presses.judged.as_ref().filter(|_| is_first)?;
-        if self.record.start.placement() != &Placement::ARRAY {
+    /// What the first press shows of a beginning other than the record's; none if it shows nothing.
+    pub(in crate::watcher) fn begun_otherwise(&self, ctx: &Ctx<'_>) -> Option<Beginning> {
+        let press = self
+            .presses
+            .judged
+            .as_ref()
+            .filter(|_| self.presses.later.is_empty())?;
+        let (start, how) = match self.begun_with_pawn_astray(ctx) {
+            Some(start) => (start, How::PawnAstray),
+            None => (self.begun_by_black(ctx, press)?, How::ByBlack),
+        };
+        Some(Beginning {
+            start: Arc::new(start),
+            press: press.clone(),
+            how,
+        })
+    }
+
+    /// The position in which a pawn stood before its square when the game began, as if its half-move had been made, where a player
+    /// has pressed for another half-move of the same side.
+    fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<Stand> {
+        let start = &self.record.start;
+        if self.base != 0 || self.record.plies() > 1 || start.placement() != &Placement::ARRAY {
             return None;
         }
         // The record may begin with that pawn, or with the other half-move.
-        let astray = array_with_pawn_astray(ctx.sensed, self.record.start.turn(), self.began)?;
-        let after = Stand::of_placement(&astray, !self.record.start.turn(), CastlingMode::Standard);
-        let astray = Stand::of_placement(&astray, self.record.start.turn(), CastlingMode::Standard);
+        let astray = array_with_pawn_astray(ctx.sensed, start.turn(), self.began)?;
+        let after = Stand::of_placement(&astray, !start.turn(), CastlingMode::Standard);
+        let astray = Stand::of_placement(&astray, start.turn(), CastlingMode::Standard);
         let seen = ctx.sensed.placement();
         let goes_on = |from: &Stand| from.candidates().any(|c| from.after(&c).placement() == seen);
-        (!goes_on(&after) && goes_on(&astray)).then(|| (Arc::new(astray), press.clone()))
+        (!goes_on(&after) && goes_on(&astray)).then_some(astray)
     }
 
-    /// The game began from `start`, and `press` was for its first half-move.
-    pub(in crate::watcher) fn begin_with_pawn_astray(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        start: Arc<Stand>,
-        press: Press,
-    ) {
-        let body = Body::MovesRetracted {
-            to_ply: 0,
-            reason: IrregularityKind::InitialPositionWrong.as_str().into(),
-            fen: Some(start.fen()),
-        };
-        self.emit(ctx, None, body);
-        let array = start.placement().clone();
-        let side = start.turn();
-        self.record = GameRecord::new(start);
-        self.restart_lines(ctx);
-        self.lines.press(press.at, ctx.sensed, side);
-        self.presses.judged = Some(Press { side, ..press });
-        self.array_wrong(
-            ctx,
-            &array,
-            array.differing(&Placement::ARRAY),
-            Certainty::Suspected,
-        );
-    }
-
-    /// Nothing is on the record, and the first press came for a half-move of Black's: the position with Black to move, and the press.
-    pub(in crate::watcher) fn begun_by_black(&self, ctx: &Ctx<'_>) -> Option<(Arc<Stand>, Press)> {
+    /// The initial position with Black to move, where nothing is on the record and `press` came for a half-move of Black's.
+    fn begun_by_black(&self, ctx: &Ctx<'_>, press: &Press) -> Option<Stand> {
         let start = &self.record.start;
-        let is_first =
-            self.record.is_empty() && self.cases.all().next().is_none() && self.presses.later.is_empty();
-        let press = self.presses.judged.as_ref().filter(|_| is_first)?;
-        if start.turn() != Color::White || !is_full_array(start.placement()) || ctx.sensed.is_felt() {
+        let is_first = self.record.is_empty() && self.cases.all().next().is_none();
+        let is_array = start.turn() == Color::White && is_full_array(start.placement());
+        if !is_first || !is_array || ctx.sensed.is_felt() {
             return None;
         }
         let stand = Stand::of_placement(start.placement(), Color::Black, start.mode());
@@ -135,50 +137,37 @@ impl Game {
         let is_shown = stand
             .candidates()
             .any(|c| stand.after(&c).placement() == seen && in_time(c.mv.to()));
-        is_shown.then(|| (Arc::new(stand), press.clone()))
+        is_shown.then_some(stand)
     }
 
-    /// The game began from `start`, where Black has the move, and `press` was for Black's first half-move.
-    pub(in crate::watcher) fn begin_by_black(&mut self, ctx: &mut Ctx<'_>, start: Arc<Stand>, press: Press) {
+    /// The game began otherwise than the record has it. Its half-moves count from there.
+    pub(in crate::watcher) fn begin_otherwise(&mut self, ctx: &mut Ctx<'_>, beginning: Beginning) {
+        let Beginning { start, press, how } = beginning;
         let body = Body::MovesRetracted {
             to_ply: 0,
-            reason: notice::BLACK_BEGAN.into(),
+            reason: match how {
+                How::PawnAstray => IrregularityKind::InitialPositionWrong.as_str().into(),
+                How::ByBlack => notice::BLACK_BEGAN.into(),
+            },
             fen: Some(start.fen()),
         };
         self.emit(ctx, None, body);
-        let message = "Black has made the first half-move, and White begins the game (1.2): the half-moves count as they are played. If it \
-                       is the game of the round, the players have to begin anew.";
-        self.notice(ctx, notice::BLACK_BEGAN, message);
+        let side = start.turn();
         self.record = GameRecord::new(start);
         self.restart_lines(ctx);
-        self.lines.press(press.at, ctx.sensed, Color::Black);
-        self.presses.judged = Some(Press {
-            side: Color::Black,
-            ..press
-        });
-    }
-
-    /// The record, had its half-moves been made from `start`. None where one of them is not legal then. What is illegal in the record
-    /// may have been legal for the piece that should have stood there.
-    fn replayed(&self, start: &Arc<Stand>) -> Option<Vec<Made>> {
-        let mut before = start.clone();
-        let mut record = Vec::with_capacity(self.record.len());
-        for made in self.record.iter() {
-            let candidate = before
-                .candidates()
-                .find(|candidate| UciMove::from_move(candidate.mv, start.mode()) == made.uci)?;
-            let kind = PlyKind::Legal(candidate.mv);
-            let (uci, san) = names(&before, &kind, start.mode());
-            let stand = Arc::new(before.after(&candidate));
-            before = stand.clone();
-            record.push(Made {
-                kind,
-                uci,
-                san,
-                stand,
-                ..made.clone()
-            });
+        self.lines.press(press.at, ctx.sensed, side);
+        self.presses.judged = Some(Press { side, ..press });
+        match how {
+            How::PawnAstray => {
+                let array = self.record.start.placement().clone();
+                let squares = array.differing(&Placement::ARRAY);
+                self.array_wrong(ctx, &array, squares, Certainty::Suspected);
+            }
+            How::ByBlack => {
+                let message = "Black has made the first half-move, and White begins the game (1.2): the half-moves count as they \
+                               are played. If it is the game of the round, the players have to begin anew.";
+                self.notice(ctx, notice::BLACK_BEGAN, message);
+            }
         }
-        Some(record)
     }
 }

@@ -1,9 +1,7 @@
 //! Boards that feel only which squares are occupied. The watcher takes a promotion to a queen for granted and
 //! may have to change it; and it reports what occupation alone can prove.
 
-use std::sync::Arc;
-
-use shakmaty::{Move, Role};
+use shakmaty::Role;
 
 use super::{
     Game, Made,
@@ -53,7 +51,7 @@ impl Game {
             .flat_map(|(i, said)| OTHERWISE.map(|role| (i, said, role)))
             .filter(|(_, said, role)| said != role)
             .map(|(i, _, role)| (i, role))
-            .filter_map(|(i, role)| self.with_promotion(i, role))
+            .filter_map(|(i, role)| self.record.with_promotion(i, role))
             .find(|told| {
                 let last = told.last().map_or(&self.record.start, |made| &made.stand);
                 let lines = Lines::new(last.clone(), ctx.sensed, ctx.now);
@@ -62,26 +60,6 @@ impl Game {
         let Some(told) = told else { return false };
         self.tell_anew(ctx, told, "promotion_was_another");
         true
-    }
-
-    /// The half-moves of the record from the promotion `index` on, with `role` as the new piece; none if they
-    /// are not legal then.
-    fn with_promotion(&self, index: usize, role: Role) -> Option<Vec<Made>> {
-        let mut stand = self.record.stand_at(index).clone();
-        let mut told = Vec::new();
-        for (i, made) in self.record.iter().enumerate().skip(index) {
-            let mv = made.kind.legal()?;
-            let promotion = if i == index { Some(role) } else { mv.promotion() };
-            let same = |c: &Move| c.from() == mv.from() && c.to() == mv.to() && c.promotion() == promotion;
-            let candidate = stand.candidates().find(|c| same(&c.mv))?;
-            let after = Arc::new(stand.after(&candidate));
-            told.push(Made {
-                accepted: false,
-                ..self.made_otherwise(made, &stand, candidate.mv, after.clone())
-            });
-            stand = after;
-        }
-        Some(told)
     }
 
     /// Takes back the end of the record, and reports `told` in its place.
@@ -128,7 +106,7 @@ impl Game {
         if said == role {
             return Ok(());
         }
-        let Some(told) = self.with_promotion(index, role) else {
+        let Some(told) = self.record.with_promotion(index, role) else {
             return Err(NotNow::PlayedOn.into());
         };
         self.tell_anew(ctx, told, "promotion_said_by_arbiter");

@@ -5,7 +5,7 @@ pub(in crate::watcher) mod accuse;
 pub(in crate::watcher) mod advice;
 mod after;
 mod amend;
-mod array;
+pub(in crate::watcher) mod array;
 pub(in crate::watcher) mod case_file;
 pub(in crate::watcher) mod cases;
 mod closing;
@@ -41,8 +41,6 @@ mod withdrawn;
 
 use std::sync::Arc;
 
-use shakmaty::Move;
-
 use self::{cases::Cases, finish::is_shown, outcome::GameOutcome, press::PressQueue, record::GameRecord};
 pub(super) use self::{
     cases::{Ended, Open},
@@ -50,7 +48,7 @@ pub(super) use self::{
     press::Press,
 };
 use crate::{
-    board::{Line, Lines, PlyKind, Sensed, Stand},
+    board::{Line, Lines, Sensed, Stand},
     event::{Body, CompletedBy, GameResult, MoveMade},
     time::Millis,
     watcher::{Table, ctx::Ctx},
@@ -144,19 +142,6 @@ impl Game {
             overruled: None,
             recall: recall::Recall::default(),
             lump: glimpse::Lump::default(),
-        }
-    }
-
-    /// Half-move `made` of the record, changed to `mv`, which is played on `before`.
-    pub(super) fn made_otherwise(&self, made: &Made, before: &Stand, mv: Move, after: Arc<Stand>) -> Made {
-        let kind = PlyKind::Legal(mv);
-        let (uci, san) = names(before, &kind, self.record.mode());
-        Made {
-            kind,
-            uci,
-            san,
-            stand: after,
-            ..made.clone()
         }
     }
 

@@ -2,10 +2,13 @@
 
 use std::{cell::LazyCell, ops::Deref, sync::Arc};
 
-use shakmaty::{CastlingMode, Color};
+use shakmaty::{CastlingMode, Color, Move, Role};
 
-use super::Made;
-use crate::{board::Stand, laws::MovesCompleted};
+use super::{Made, names};
+use crate::{
+    board::{PlyKind, Stand},
+    laws::MovesCompleted,
+};
 
 /// For so many more half-moves room is made at once. A game has a hundred, and many games are watched.
 const MORE_HALF_MOVES: usize = 16;
@@ -97,6 +100,49 @@ impl GameRecord {
             .step_by(2)
             .filter(|ply| same(self.stand_at(*ply)))
             .collect()
+    }
+
+    /// The half-moves from `index` on, played anew from `before`: each is the one of which `is_it` is true. None where none is legal.
+    pub(in crate::watcher) fn replayed(
+        &self,
+        index: usize,
+        before: &Arc<Stand>,
+        is_it: impl Fn(usize, &Made, Move) -> bool,
+    ) -> Option<Vec<Made>> {
+        let mut before = before.clone();
+        let play = |(i, made): (usize, &Made)| {
+            let candidate = before
+                .candidates()
+                .find(|candidate| is_it(i, made, candidate.mv))?;
+            let stand = Arc::new(before.after(&candidate));
+            let kind = PlyKind::Legal(candidate.mv);
+            let (uci, san) = names(&before, &kind, before.mode());
+            before = stand.clone();
+            Some(Made {
+                kind,
+                uci,
+                san,
+                stand,
+                accepted: false,
+                ..made.clone()
+            })
+        };
+        self.iter().enumerate().skip(index).map(play).collect()
+    }
+
+    /// The half-moves from the promotion `index` on, with `role` as the new piece. None if they are not legal then.
+    pub(in crate::watcher) fn with_promotion(&self, index: usize, role: Role) -> Option<Vec<Made>> {
+        self.replayed(index, self.stand_at(index), |i, made, mv| {
+            if i == index {
+                let to = mv.from().map(|from| (from, mv.to()));
+                return to.is_some() && to == made.kind.from_to() && mv.promotion() == Some(role);
+            }
+            // The new piece may be captured later.
+            let like = |said: Move| {
+                (said.from(), said.to(), said.promotion()) == (mv.from(), mv.to(), mv.promotion())
+            };
+            made.kind.legal().is_some_and(like)
+        })
     }
 
     /// Appends a half-move.

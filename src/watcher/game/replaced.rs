@@ -1,13 +1,11 @@
 //! A pawn that was left on the last rank, or was replaced by a piece of the wrong colour, and that a player exchanges for the
 //! right piece after the opponent has replied.
 
-use std::sync::Arc;
-
 use shakmaty::Role;
 
-use super::{Game, Made, names, record::GameRecord};
+use super::{Game, Made};
 use crate::{
-    board::{Code, PlyKind},
+    board::Code,
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     watcher::ctx::Ctx,
@@ -50,43 +48,9 @@ impl Game {
         if !stood || !is_right || !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
             return None;
         }
-        let told = self.record.with_replaced(case.ply - 1, piece.role)?;
+        let mut told = self.record.with_promotion(case.ply - 1, piece.role)?;
+        told.first_mut()?.completed_by = CompletedBy::Ruling;
         let stands = told.last()?.stand.placement().at(to) == Code::from(piece);
         stands.then(|| (case.id.clone(), told))
-    }
-}
-
-impl GameRecord {
-    /// The half-moves from the promotion `index` on, with `role` as the new piece. None if they are not legal then.
-    fn with_replaced(&self, index: usize, role: Role) -> Option<Vec<Made>> {
-        let mut stand = self.stand_at(index).clone();
-        let mut told = Vec::new();
-        for (i, made) in self.iter().enumerate().skip(index) {
-            let candidate = if i == index {
-                let (from, to) = made.kind.from_to()?;
-                let mut ways = stand.candidates();
-                ways.find(|c| (c.mv.from(), c.mv.to(), c.mv.promotion()) == (Some(from), to, Some(role)))?
-            } else {
-                let mv = made.kind.legal()?;
-                stand.candidates().find(|c| c.mv == mv)?
-            };
-            let after = Arc::new(stand.after(&candidate));
-            let kind = PlyKind::Legal(candidate.mv);
-            let (uci, san) = names(&stand, &kind, self.mode());
-            told.push(Made {
-                kind,
-                uci,
-                san,
-                stand: after.clone(),
-                completed_by: if i == index {
-                    CompletedBy::Ruling
-                } else {
-                    made.completed_by
-                },
-                ..made.clone()
-            });
-            stand = after;
-        }
-        Some(told)
     }
 }

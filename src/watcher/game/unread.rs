@@ -7,6 +7,7 @@ use super::{Game, Made};
 use crate::{
     board::{Code, Placement, Ply, Sensed},
     event::notice,
+    time::Millis,
     watcher::ctx::Ctx,
 };
 
@@ -21,6 +22,12 @@ const GONE_MS: u64 = 3000;
 const TAKEN_LATE_MS: u64 = 1000;
 /// For this many half-moves the watcher remembers that a piece was not read where it went.
 const HELD: usize = 40;
+
+/// After this long, a square that is not read is worth a notice.
+const DEAD_SQUARE_MS: u64 = 30_000;
+
+/// Where more squares than these read nothing at once, hands have taken the pieces off the board.
+const MOST_DEAD: usize = 8;
 
 /// The sensor faults that are known in one game.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +53,43 @@ impl Unread {
 }
 
 impl Game {
+    /// Gives notice of squares that read nothing although a piece must stand there.
+    pub(in crate::watcher) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
+        let best = self.lines.best();
+        let unread = best.differing() | best.faults().hidden;
+        let missing: Bitboard = unread
+            .into_iter()
+            .filter(|s| {
+                let code = self.record.stand().placement().at(*s);
+                let named = self.unread.pieces.iter().any(|(known, _)| *known == code);
+                ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
+            })
+            .collect::<Bitboard>()
+            & !self.noticed;
+        // Hands take the pieces off the board where the clock stands, or once the game is over.
+        let stands = self.clock_used && !ctx.clock.runs() && !self.is_played_unclocked();
+        if stands || missing.count() > MOST_DEAD {
+            return;
+        }
+        for square in missing {
+            let since = ctx.sensed.since(square).max(self.stands_since(square));
+            let since = since.max(self.read_since);
+            if ctx.passed(since, DEAD_SQUARE_MS) {
+                self.noticed.add(square);
+                let message = format!("Nothing is read on {square}, where a piece should stand.");
+                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
+            }
+        }
+    }
+
+    /// The time of the half-move that last changed `square` in the record.
+    fn stands_since(&self, square: Square) -> Millis {
+        let now = self.record.stand().placement().at(square);
+        let before = |ply: usize| self.record.stand_at(ply).placement().at(square);
+        let ply = (0..self.record.plies()).rev().find(|ply| before(*ply) != now);
+        ply.map_or(self.began, |ply| self.record[ply].at)
+    }
+
     /// Notes which of `squares`, which have just changed, read a piece again that they had not read for a
     /// while. The hypotheses do not know the change yet.
     pub(in crate::watcher) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
