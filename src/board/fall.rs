@@ -8,10 +8,9 @@ use super::{
     bill::Item,
     candidate::Candidate,
     faults::{BorneOut, Fall, Fallen},
-    line::{Glance, Line},
-    lines::Lines,
+    line::Line,
     placement::Code,
-    ply::{Ply, PlyKind},
+    ply::Ply,
     row,
     sensed::Sensed,
     stand::targets,
@@ -237,7 +236,7 @@ impl Line {
 
     /// True when the pieces that fell, as this line has it, are those of a rank or file that is not read. The last of them may have
     /// vanished a scan later.
-    fn takes_row_for_fall(&self, sensed: &Sensed) -> bool {
+    pub(super) fn takes_row_for_fall(&self, sensed: &Sensed) -> bool {
         let fall = self.faults.fall.filter(|fall| !fall.is_over());
         fall.is_some_and(|fall| (fall.homes() & self.unread_rows(sensed)).any())
     }
@@ -465,65 +464,12 @@ impl Line {
             self.bear_out(|by| &mut by.lies, BorneOut::nats);
         }
     }
-}
 
-impl Lines {
-    /// Adds lines in which pieces fell while the last half-move was made.
-    pub(super) fn grow_fallen(&mut self, sensed: &Sensed) {
-        if sensed.is_felt() || self.frozen {
-            return;
+    /// The clock is stopped. Soon after a press, that bears out what fell at it.
+    pub(super) fn fall_is_noticed(&mut self, now: Millis) {
+        let soon = |fall: Fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS;
+        if self.faults.fall.is_some_and(soon) {
+            self.bear_out(|by| &mut by.stopped, BorneOut::nats);
         }
-        if !self.lines.iter().all(|line| line.takes_row_for_fall(sensed)) {
-            self.lines.retain(|line| !line.takes_row_for_fall(sensed));
-        }
-        let fallen: Vec<Line> = self
-            .lines
-            .iter()
-            .filter_map(|line| line.with_fall(sensed))
-            .collect();
-        for line in fallen {
-            self.offer(line);
-        }
-    }
-
-    /// Drops `fall` from all lines: it has been reported, and all pieces are back.
-    pub fn forget_fall(&mut self, fall: &Fall) {
-        for line in &mut self.lines {
-            line.faults.fall = line.faults.fall.filter(|known| !known.is_of(fall));
-        }
-    }
-
-    /// The clock is stopped. If that is soon after a press, it speaks for a fall or an offence at that press.
-    pub fn clock_stopped(&mut self, now: Millis, sensed: &Sensed) {
-        for line in &mut self.lines {
-            // A player may stop the clock because of an offence, too.
-            let last = line.plies.last();
-            if last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && ply.pressed.is_some()) {
-                line.charge(Item::Illegal, -weight::STOPPED);
-            }
-            let fall = line.faults.fall;
-            if fall.is_some_and(|fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS) {
-                line.bear_out(|by| &mut by.stopped, BorneOut::nats);
-            }
-        }
-        self.rank(now, sensed);
-    }
-
-    /// The likeliest fall, with its posterior. `stands`: the clock stands, and an arbiter may be at work.
-    /// Then a line counts only if nothing else differs.
-    #[must_use]
-    pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed, stands: bool) -> Option<(Fall, f64)> {
-        let line = self.lines.iter().find(|line| line.faults.fall.is_some())?;
-        let best = line.faults.fall?;
-        if stands && line.differing.any() {
-            return None;
-        }
-        let glance = Glance::new(sensed, now);
-        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
-        let odds = weight::posterior(&totals);
-        // One piece or two: the offence is the same.
-        let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
-        let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
-        Some((best, mass.map(|(_, p)| p).sum()))
     }
 }

@@ -1,6 +1,7 @@
 //! The beam: the hypotheses that are kept, ranked by what must have gone wrong if they were true. Nothing is
 //! decided here: a later reading or press decides between them. Their number is bounded.
 
+mod fallen;
 mod kept;
 mod left;
 
