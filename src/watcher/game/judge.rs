@@ -100,15 +100,10 @@ impl Game {
         }
     }
 
-    /// How long after the opponent's last press `press` came, in milliseconds, where he pressed for his half-move.
-    pub(super) fn follows_by(&self, press: &Press) -> Option<u64> {
-        let last = self.record.last()?;
-        (last.completed_by == CompletedBy::Clock && last.at <= press.at).then(|| press.at.since(last.at))
-    }
-
     /// True when `press` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
     pub(super) fn is_no_reaction(&self, press: &Press) -> bool {
-        self.follows_by(press).is_some_and(|ms| ms <= REACTION_MS)
+        let last = self.record.last().filter(|last| last.completed_by == CompletedBy::Clock);
+        last.is_some_and(|last| (last.at..=last.at + REACTION_MS).contains(&press.at))
     }
 
     fn forget_last_press(&mut self) {
