@@ -6,9 +6,9 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, Color, Move, uci::UciMove};
 
 use super::{
-    Game, Press,
+    Game, Made, Press,
     advice::{Finding, Scene},
-    doubt::NOTICED_MS,
+    doubt::{NOTICED_MS, is_noticed},
     judge::{READ_MS, RESTORED, SCAN_MS},
     waits::JUDGE_MS,
 };
@@ -232,11 +232,7 @@ impl Game {
         let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
             return;
         };
-        let left = self
-            .record
-            .get(ply.wrapping_sub(1))
-            .filter(|_| ply == self.record.plies());
-        let Some((PlyKind::Illegal(act), made)) = left.map(|made| (made.kind.clone(), made)) else {
+        let Some(made) = self.left_unnamed(ply) else {
             self.doubt.excused = None;
             return;
         };
@@ -249,19 +245,53 @@ impl Game {
         if self.lines.best().plies.len() > self.announced() || stopped.since(made.at) > NOTICED_MS {
             return;
         }
-        let (at, clock, left) = (made.at, made.clock, made.stand.placement().clone());
+        self.doubt.excused = None;
+        self.accuse_excused(ctx, ply);
+    }
+
+    /// Reports an act that was excused after a gap, where somebody stopped the clock because of it and has put up the position after
+    /// `ply` half-moves, just before it.
+    pub(super) fn accuse_put_right(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
+        let noticed = |made: &Made| is_noticed(ctx.clock.stopped_at, made.at);
+        let named = |made: &Made| matches!(&made.kind, PlyKind::Illegal(act) if act.from_to().is_some());
+        let reported = self.cases.open.iter().any(|open| open.ply == ply + 1);
+        if !reported
+            && self
+                .left_unnamed(ply + 1)
+                .is_some_and(|made| noticed(made) && named(made))
+        {
+            self.accuse_excused(ctx, ply + 1);
+        }
+    }
+
+    /// The half-move `ply`, where it is the last of the record and an act that the watcher took as it stood.
+    fn left_unnamed(&self, ply: usize) -> Option<&Made> {
+        let made = self.record.last().filter(|_| ply == self.record.plies())?;
+        matches!(made.kind, PlyKind::Illegal(_)).then_some(made)
+    }
+
+    /// Reports the act that the half-move `ply`, the last of the record, is.
+    fn accuse_excused(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
+        let Some(Made {
+            kind: PlyKind::Illegal(act),
+            at,
+            clock,
+            stand,
+            ..
+        }) = self.record.last().cloned()
+        else {
+            return;
+        };
         let before = self.record.stand_at(ply - 1).clone();
         let by = before.turn();
         let scene = Scene {
             ply,
             before,
-            seen: left,
+            seen: stand.placement().clone(),
             at,
             clock,
         };
-        let finding = Finding::illegal(by, &act, scene);
-        self.doubt.excused = None;
-        self.accuse(ctx, finding, Some(&act));
+        self.accuse(ctx, Finding::illegal(by, &act, scene), Some(&act));
     }
 }
 

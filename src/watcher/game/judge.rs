@@ -102,7 +102,10 @@ impl Game {
 
     /// True when `press` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
     pub(super) fn is_no_reaction(&self, press: &Press) -> bool {
-        let last = self.record.last().filter(|last| last.completed_by == CompletedBy::Clock);
+        let last = self
+            .record
+            .last()
+            .filter(|last| last.completed_by == CompletedBy::Clock);
         last.is_some_and(|last| (last.at..=last.at + REACTION_MS).contains(&press.at))
     }
 

@@ -11,6 +11,7 @@ impl Game {
         let by_ruling = self.cases.at_board().next().is_some();
         let mut withdrawn = self.record[ply..].to_vec();
         withdrawn.append(&mut self.record.withdrawn);
+        self.accuse_put_right(ctx, ply);
         self.go_back(ctx, ply, "position_put_up_again");
         if !by_ruling && !ctx.clock.runs() {
             self.record.withdrawn = withdrawn;
