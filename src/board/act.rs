@@ -187,6 +187,10 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if is_with_victim_left(stand, seen) {
         return Explanation::Legal;
     }
+    if let Some(Castled { king, .. }) = castled_otherwise(stand, seen, differing) {
+        let left = with_lifted(stand, seen, !us, None);
+        return Explanation::Illegal(IllegalAct::new(Some(king), Reason::CastledOtherwise, &left));
+    }
     if let Some((from, to)) = displaced(stand, seen, differing, us) {
         let reason = reason_of(stand, from, to);
         let left = with_lifted(stand, seen, !us, passed_by(stand, from, to));
@@ -381,6 +385,45 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         });
     }
     None
+}
+
+/// From where to where king and rook went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Castled {
+    pub(super) king: (Square, Square),
+    pub(super) rook: (Square, Square),
+}
+
+/// King and a rook of the player to move, where both went along the back rank in one turn, and not as castling moves them (3.8.2): no
+/// half-move moves both otherwise. The opponent has at most lifted pieces.
+pub(super) fn castled_otherwise(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Castled> {
+    let us = stand.turn();
+    let before = stand.placement();
+    let went = |piece: Code| {
+        let is_at = |placement: &Placement, square: &Square| placement.at(*square) == piece;
+        let left = differing
+            .into_iter()
+            .filter(|s| is_at(before, s) && !is_at(seen, s));
+        let came = differing
+            .into_iter()
+            .filter(|s| is_at(seen, s) && !is_at(before, s));
+        let (left, came) = (left.collect::<Bitboard>(), came.collect::<Bitboard>());
+        Some((left.single_square()?, came.single_square()?))
+    };
+    let king = went(Code::from(us.king()))?;
+    let rook = went(Code::from(us.rook()))?;
+    let theirs = [king.0, king.1, rook.0, rook.1].into_iter().collect::<Bitboard>();
+    let is_lifted = |s: Square| seen.at(s).is_empty() && before.at(s).color() == Some(!us);
+    let files = |(from, to): (Square, Square)| [from.file(), to.file()];
+    let is_castling = |king_to, rook_from, rook_to| {
+        files(king) == [File::E, king_to] && files(rook) == [rook_from, rook_to]
+    };
+    if is_castling(File::G, File::H, File::F) || is_castling(File::C, File::A, File::D) {
+        return None;
+    }
+    let at_home = theirs.into_iter().all(|s| s.rank() == us.backrank());
+    let alone = (differing & !theirs).into_iter().all(is_lifted);
+    (at_home && alone).then_some(Castled { king, rook })
 }
 
 /// Why no legal half-move carries the piece on `from` to `to`.

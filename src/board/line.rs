@@ -187,9 +187,10 @@ impl Line {
         let (began, at) = self.seen_at(steps, &stand, sensed);
         // A half-move that was read long after a press was not made before that press. A dump does not tell
         // when it was made.
+        let is_late = |pressed: Millis| at.is_some_and(|at| at.since(pressed) > LATE_MS);
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
-                && at.is_none_or(|at| at.since(pressed) <= LATE_MS)
+                && (!is_late(pressed) || self.went_on(&kind, pressed, sensed))
         };
         let mut pending = self.pending.clone();
         let owed = pending
@@ -230,8 +231,12 @@ impl Line {
         let mut bill = self.bill;
         bill.add(step);
         if let (Some(pressed), Some(at)) = (pressed, at) {
-            let late = at.since(pressed + READ_MS);
-            bill.pay(Item::Late, weight::LATE * late as f32 / 1000.0);
+            if is_late(pressed) {
+                bill.pay(Item::Elsewhere, weight::WENT_ON);
+            } else {
+                let late = at.since(pressed + READ_MS);
+                bill.pay(Item::Late, weight::LATE * late as f32 / 1000.0);
+            }
         }
         plies.push(Ply {
             kind,
@@ -351,6 +356,22 @@ impl Line {
             _ => sensed.seen_at(s),
         });
         (times.clone().min(), times.max())
+    }
+
+    /// True where the piece of this half-move stood on another square at its press, and was taken on from there: the player made
+    /// the half-move otherwise than he had pressed for.
+    fn went_on(&self, kind: &PlyKind, pressed: Millis, sensed: &Sensed) -> bool {
+        let Some((from, to)) = kind.legal().and_then(|_| kind.from_to()) else {
+            return false;
+        };
+        let piece = self.placement().at(from);
+        let stood = |square: Square| {
+            let left = sensed.seen_at(square).filter(|left| *left > pressed);
+            let came = left.map(|left| left - sensed.stood_for(square));
+            sensed.before(square) == piece && came.is_some_and(|came| came <= pressed + READ_MS)
+        };
+        let empty = !sensed.placement().occupied() & !self.placement().occupied();
+        sensed.seen_at(to).is_some_and(|came| came > pressed) && empty.into_iter().any(stood)
     }
 
     /// `square` came to show `code`.

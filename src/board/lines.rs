@@ -12,7 +12,6 @@ pub use kept::KeptLines;
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
-    act::Reason,
     bill::{Bill, Item},
     line::{Glance, Line, Span},
     ply::{PlyKind, Pruning},
@@ -164,7 +163,7 @@ impl Lines {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
-                let price = if act.reason == Reason::CastlingNotAllowed {
+                let price = if act.reason.is_of_castling() {
                     weight::CASTLED
                 } else {
                     weight::ILLEGAL

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shakmaty::{File, Move, Role, Square};
 
 use super::{
-    act::{IllegalAct, Reason, reason_of},
+    act::{Castled, IllegalAct, Reason, castled_otherwise, reason_of},
     line::Line,
     placement::{Code, Placement},
     sensed::{SCAN_MS, Sensed},
@@ -37,6 +37,18 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
     let since = line.plies.last().map_or(Millis(0), |ply| ply.at);
     let fresh =
         |s: Square, late: u64| sensed.since(s) + EARLY_MS >= since && sensed.since(s).since(pressed) <= late;
+    if let Some(Castled { king, rook }) = castled_otherwise(stand, sensed.placement(), line.differing())
+        && [king, rook]
+            .into_iter()
+            .all(|(from, to)| fresh(from, LIFTED_MS) && fresh(to, PLACED_MS))
+    {
+        let mut placement: Placement = stand.placement().clone();
+        for square in [king.0, rook.0, king.1, rook.1] {
+            placement.set(square, sensed.at(square));
+        }
+        let act = IllegalAct::carried(king.0, king.1, Reason::CastledOtherwise, &placement);
+        return vec![(act, Arc::new(stand.left_as(&placement)))];
+    }
     let mut found = Vec::new();
     for to in line.differing() {
         let piece = sensed.at(to);

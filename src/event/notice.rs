@@ -37,6 +37,8 @@ codes! {
     SET_UP_WITHOUT_RESULT = "set_up_without_result",
     /// Black has made the first half-move (1.2).
     BLACK_BEGAN = "black_began",
+    /// While the clock stood, a position was set up that did not occur in the game.
+    POSITION_SET_UP = "position_set_up",
     /// The players move and turn the lever, and the clock stands.
     CLOCK_STANDS = "clock_stands",
     /// A game that has a result is played on by the clock.

@@ -12,6 +12,8 @@ pub enum IllegalReason {
     PieceCannotMoveSo,
     /// Castling without the right, or through check (3.8).
     CastlingNotAllowed,
+    /// King and rook were moved in one turn, and not as castling moves them (3.8.2).
+    CastledOtherwise,
     /// A piece of the opponent was moved.
     OpponentsPieceMoved,
     /// A piece of one's own was taken.
@@ -24,10 +26,11 @@ pub enum IllegalReason {
 
 impl IllegalReason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::KingLeftInCheck,
         Self::PieceCannotMoveSo,
         Self::CastlingNotAllowed,
+        Self::CastledOtherwise,
         Self::OpponentsPieceMoved,
         Self::OwnPieceCaptured,
         Self::KingCaptured,
@@ -41,11 +44,18 @@ impl IllegalReason {
             Self::KingLeftInCheck => "king_left_in_check",
             Self::PieceCannotMoveSo => "piece_cannot_move_so",
             Self::CastlingNotAllowed => "castling_not_allowed",
+            Self::CastledOtherwise => "castled_otherwise",
             Self::OpponentsPieceMoved => "opponents_piece_moved",
             Self::OwnPieceCaptured => "own_piece_captured",
             Self::KingCaptured => "king_captured",
             Self::Unexplained => "unexplained",
         }
+    }
+
+    /// True where king and rook were moved in one turn.
+    #[must_use]
+    pub fn is_of_castling(self) -> bool {
+        matches!(self, Self::CastlingNotAllowed | Self::CastledOtherwise)
     }
 
     /// The reason of that name.

@@ -63,6 +63,8 @@ pub(super) struct Clock {
     guessed: bool,
     /// Since when the clock has been stopped, while it is.
     pub(super) stopped_at: Option<Millis>,
+    /// Since when it had stood when it was last started. None if nobody heard that.
+    pub(super) stood_from: Option<Millis>,
     /// When it was last started.
     pub(super) started_at: Millis,
     /// It ran already when its first frame came, so that nobody heard when it was started.
@@ -299,7 +301,7 @@ impl Clock {
         let (at, signal) = self.watch.poll()?;
         let event = match signal {
             ClockSignal::Started(_) => {
-                self.stopped_at = None;
+                self.stood_from = self.stopped_at.take();
                 if !self.has_run_on() {
                     self.started_at = at;
                 }

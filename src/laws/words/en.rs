@@ -88,6 +88,7 @@ fn reason_name(reason: IllegalReason) -> &'static str {
         IllegalReason::KingLeftInCheck => "king left in check",
         IllegalReason::PieceCannotMoveSo => "the piece does not move so",
         IllegalReason::CastlingNotAllowed => "castling not allowed",
+        IllegalReason::CastledOtherwise => "not castled as the Laws say",
         IllegalReason::OpponentsPieceMoved => "a piece of the opponent's was moved",
         IllegalReason::OwnPieceCaptured => "a piece of the player's own was taken",
         IllegalReason::KingCaptured => "the king was taken",
@@ -115,6 +116,9 @@ fn illegal_fact(o: &Occurrence<'_>) -> String {
         (Some(IllegalReason::PieceCannotMoveSo), _) => "The piece cannot move that way.".to_owned(),
         (Some(IllegalReason::CastlingNotAllowed), _) => {
             format!("{who} castled without having the right to do so now.")
+        }
+        (Some(IllegalReason::CastledOtherwise), _) => {
+            format!("{who} moved king and rook, and not as castling moves them (3.8.2).")
         }
         (Some(IllegalReason::OpponentsPieceMoved), _) => format!("{who} moved a piece of the opponent's."),
         (Some(IllegalReason::OwnPieceCaptured), _) => {

@@ -70,6 +70,7 @@ fn reason_name(reason: IllegalReason) -> &'static str {
         IllegalReason::KingLeftInCheck => "король оставлен под шахом",
         IllegalReason::PieceCannotMoveSo => "фигура так не ходит",
         IllegalReason::CastlingNotAllowed => "рокировка невозможна",
+        IllegalReason::CastledOtherwise => "рокировка сделана не по правилам",
         IllegalReason::OpponentsPieceMoved => "ход фигурой соперника",
         IllegalReason::OwnPieceCaptured => "взятие собственной фигуры",
         IllegalReason::KingCaptured => "взятие короля",
@@ -97,6 +98,9 @@ fn illegal_fact(o: &Occurrence<'_>) -> String {
         (Some(IllegalReason::PieceCannotMoveSo), _) => "Эта фигура так не ходит.".to_owned(),
         (Some(IllegalReason::CastlingNotAllowed), _) => {
             format!("{who}: сделана рокировка, которая сейчас невозможна.")
+        }
+        (Some(IllegalReason::CastledOtherwise), _) => {
+            format!("{who}: король и ладья переставлены не так, как при рокировке (3.8.2).")
         }
         (Some(IllegalReason::OpponentsPieceMoved), _) => format!("{who}: сделан ход фигурой соперника."),
         (Some(IllegalReason::OwnPieceCaptured), _) => {

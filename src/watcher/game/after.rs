@@ -121,9 +121,11 @@ impl Game {
         if !self.is_watched() || self.record.plies() == 0 {
             return;
         }
+        let both = self.are_both_taken_back(ctx);
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
             (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
+            (None, true) if both => GIVEN_BACK_MS,
             (None, true) => return,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
@@ -136,7 +138,7 @@ impl Game {
             }
             return;
         }
-        if self.explains(seen) {
+        if !both && self.explains(seen) {
             return;
         }
         if let Some(ruled) = self.ruled_since_answered(seen) {
@@ -162,6 +164,18 @@ impl Game {
         self.cases.open.iter().any(given)
             && ctx.clock.running() == Some(self.record.mover(ply))
             && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
+    }
+
+    /// The board stands as before the last half-moves of both players, and the time of the player who moved there has run ever since.
+    /// So the opponent has made none: each took one back.
+    fn are_both_taken_back(&self, ctx: &Ctx<'_>) -> bool {
+        let before = self.record.plies().checked_sub(2);
+        let pressed = |made: &super::Made| made.completed_by == CompletedBy::Clock;
+        before.is_some()
+            && self.on_record()
+            && self.record.last().is_some_and(pressed)
+            && ctx.clock.running() == Some(self.to_move())
+            && self.earlier(ctx.sensed.placement()) == before
     }
 
     /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they
@@ -196,7 +210,7 @@ impl Game {
     }
 
     /// True when a hypothesis that contains the whole record shows `seen`.
-    fn explains(&self, seen: &Placement) -> bool {
+    pub(super) fn explains(&self, seen: &Placement) -> bool {
         let said = &self.record[self.base..];
         let keeps = |line: &Line| {
             line.plies.len() >= said.len()
@@ -266,11 +280,11 @@ impl Game {
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
             self.reinstate(ctx, many);
-        } else if !self.take_exchanged(ctx)
-            && !self.explains(seen)
-            && let Some(ply) = self.earlier(seen)
-        {
-            self.go_back(ctx, ply, "position_put_up_again");
+        } else if !self.take_exchanged(ctx) {
+            match self.earlier(seen).filter(|_| !self.explains(seen)) {
+                Some(ply) => self.go_back(ctx, ply, "position_put_up_again"),
+                None => self.look_at_set_up(ctx),
+            }
         }
         self.record.withdrawn.clear();
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use shakmaty::Square;
+use shakmaty::{Color, Square};
 
 use super::{Game, Made, Open};
 use crate::{
@@ -200,7 +200,13 @@ impl Game {
         }
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
-        let act = IllegalAct::left(None, ctx.sensed.placement());
+        let standing = ctx.sensed.placement().clone();
+        self.go_on_from(ctx, &standing, turn);
+    }
+
+    /// The game goes on from `standing`, with `turn` to move, by half-moves that the watcher cannot name.
+    pub(super) fn go_on_from(&mut self, ctx: &mut Ctx<'_>, standing: &Placement, turn: Color) {
+        let act = IllegalAct::left(None, standing);
         let untold = 1 + usize::from(self.record.stand().turn() == turn);
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);

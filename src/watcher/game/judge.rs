@@ -125,6 +125,11 @@ impl Game {
             return;
         }
         self.presses.advance();
+        if let Some(press) = self.presses.judged.clone()
+            && (self.take_back_by_press(ctx, &press) || self.go_on_from_set_up(ctx, &press))
+        {
+            return;
+        }
         if self.judge_suspect(ctx) {
             return;
         }
@@ -358,7 +363,7 @@ impl Game {
                 };
                 let fell = |line: &Line| line.faults().fall.is_some_and(|fall| !fall.is_over());
                 let likely = self.nearly_as_likely(ctx, suspect) && !self.nearly_as_likely(ctx, fell);
-                one && (act.reason == Reason::CastlingNotAllowed || likely)
+                one && (act.reason.is_of_castling() || likely)
             }
             Explanation::PawnNotReplaced { .. }
             | Explanation::WrongColour { .. }

@@ -29,6 +29,7 @@ pub(in crate::watcher) mod press;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
 mod replaced;
+mod set_up;
 pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;
@@ -48,7 +49,7 @@ pub(super) use self::{
     press::Press,
 };
 use crate::{
-    board::{Line, Lines, Sensed, Stand},
+    board::{Line, Lines, Placement, Sensed, Stand},
     event::{Body, CompletedBy, GameResult, MoveMade},
     time::Millis,
     watcher::{Table, ctx::Ctx},
@@ -104,6 +105,8 @@ pub(super) struct Game {
     pub(super) unbridged: Option<gap::Unbridged>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
+    /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
+    pub(super) set_up: Option<Placement>,
     /// Whether the board's log is needed, and how far it is.
     pub(super) recall: recall::Recall,
     pub(in crate::watcher) lump: glimpse::Lump,
@@ -140,6 +143,7 @@ impl Game {
             suspected_victim: None,
             unbridged: None,
             overruled: None,
+            set_up: None,
             recall: recall::Recall::default(),
             lump: glimpse::Lump::default(),
         }

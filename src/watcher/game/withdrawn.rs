@@ -1,8 +1,11 @@
 //! Half-moves that were taken back while the clock stood. If nobody plays on from there, the players only looked at the game: to
 //! count repetitions, or after its end.
 
-use super::Game;
+use super::{Game, Press, waits::JUDGE_MS};
 use crate::{board::Placement, watcher::ctx::Ctx};
+
+/// The position before must stand for this long.
+const TAKEN_BACK_MS: u64 = 400;
 
 impl Game {
     /// Goes back to the position after `ply` half-moves, which the players have put up. Unless they put an irregularity right so,
@@ -16,6 +19,21 @@ impl Game {
         if !by_ruling && !ctx.clock.runs() {
             self.record.withdrawn = withdrawn;
         }
+    }
+
+    /// The player to move has pressed without a half-move, and the board stands as before the last one, which so is taken back: nobody
+    /// offends by moving a piece back to where it came from. Returns true if it was.
+    pub(super) fn take_back_by_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let before = self.record.plies().checked_sub(1);
+        let is_given = press.side == self.to_move() && self.on_record() && !self.doubt.any();
+        let Some(ply) = before.filter(|_| is_given && self.earlier(ctx.sensed.placement()) == before) else {
+            return false;
+        };
+        if ctx.passed(press.at, JUDGE_MS) && ctx.still_for(TAKEN_BACK_MS) {
+            self.presses.judged = None;
+            self.take_back(ctx, ply);
+        }
+        true
     }
 
     /// How many of the half-moves that were taken back lead to what `seen` shows.

@@ -10,7 +10,7 @@ use super::{
     record::{SavedOpen, SavedPly, fen},
 };
 use crate::{
-    board::{Bill, Code, Item, Line, PlyKind, Sensed, Stand, kept::KeptSquare, weight},
+    board::{Bill, Code, Item, Line, Placement, PlyKind, Sensed, Stand, kept::KeptSquare, weight},
     dgt::ClockSide,
     event::GameResult,
     time::Millis,
@@ -85,6 +85,8 @@ pub(super) struct SavedGame {
     /// A placement that does not count, because a person has put the record right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overruled: Option<Overruled>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    set_up: Option<Placement>,
     /// Sensor faults, and the doubts that they cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<SavedUnread>,
@@ -252,6 +254,7 @@ impl SavedGame {
                 .and_then(|whole| whole.pressed)
                 .map(|pressed| (pressed.last == ClockSide::Left, pressed.times)),
             overruled: game.overruled.clone(),
+            set_up: game.set_up.clone(),
             unread: SavedUnread::of(game),
         }
     }
@@ -302,6 +305,7 @@ impl SavedGame {
             }),
         });
         game.overruled.clone_from(&self.overruled);
+        game.set_up.clone_from(&self.set_up);
         if let Some(saved) = &self.unread {
             saved.restore(&mut game);
         }
