@@ -9,7 +9,7 @@ use shakmaty::{
 };
 
 use super::{
-    candidate::Candidate,
+    candidate::{Candidate, castled},
     history::{captures_en_passant, castling_rights},
     placement::Placement,
 };
@@ -196,7 +196,11 @@ impl Stand {
                 moves.extend(self.in_passing());
                 moves
             }
-            Err(irregular) => replies(&irregular.setup),
+            Err(irregular) => {
+                let mut moves = replies(&irregular.setup);
+                moves.extend(castlings(irregular));
+                moves
+            }
         }
     }
 
@@ -326,7 +330,7 @@ fn rights_left(setup: &Setup, mode: CastlingMode) -> Bitboard {
 }
 
 /// The half-moves from a position that is not playable. Each piece goes its own way and leaves its own king
-/// out of check. Kings are not captured, and nobody castles.
+/// out of check. Kings are not captured.
 fn replies(setup: &Setup) -> Vec<Move> {
     let (board, us) = (&setup.board, setup.turn);
     let mut moves = Vec::new();
@@ -360,6 +364,32 @@ fn replies(setup: &Setup) -> Vec<Move> {
         }
     }
     moves
+}
+
+/// The castlings of the player to move in a position that is not playable, as where the opponent's king was left in check (3.8).
+fn castlings(irregular: &Irregular) -> Vec<Move> {
+    let (setup, mode) = (&irregular.setup, irregular.mode);
+    let (board, us) = (&setup.board, setup.turn);
+    let Some(king) = board.king_of(us).filter(|king| king.rank() == us.backrank()) else {
+        return Vec::new();
+    };
+    let rooks = rights_left(setup, mode) & board.by_color(us);
+    let may = |rook: &Square| {
+        let [king_to, rook_to] = castled(king, *rook);
+        let others = board.occupied().without(king).without(*rook);
+        let way = |from, to| attacks::between(from, to).with(from).with(to);
+        let free = ((way(king, king_to) | way(*rook, rook_to)) & others).is_empty();
+        let safe = |square: Square| board.attacks_to(square, !us, others.with(rook_to)).is_empty();
+        let passes = attacks::between(king, king_to).with(king);
+        let unmoved = board.occupied().without(king);
+        let unattacked = |square: Square| board.attacks_to(square, !us, unmoved).is_empty();
+        free && passes.into_iter().all(unattacked) && safe(king_to)
+    };
+    rooks
+        .into_iter()
+        .filter(may)
+        .map(|rook| Move::Castle { king, rook })
+        .collect()
 }
 
 /// The squares that `piece` reaches from `from` by its own way. Squares with pieces of its own colour are

@@ -140,3 +140,44 @@ fn mate_and_stalemate_leave_no_half_moves() {
     assert!(stand("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1").moves().is_empty());
     assert_eq!(Stand::initial().moves().len(), 20);
 }
+
+#[test]
+fn a_player_castles_while_the_opponents_king_is_in_check() {
+    // Black has left his king in check, and White is to move.
+    let castles = |fen: &str| {
+        let stand = stand(fen);
+        assert!(stand.chess().is_none(), "{fen} is playable");
+        let castlings = stand.moves().into_iter().filter(|mv| mv.is_castle());
+        castlings.map(|mv| stand.san(mv).to_string()).collect::<Vec<_>>()
+    };
+    let checked = "rnbqkbnr/1pp2ppp/p2p4/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 0 4";
+    assert_eq!(castles(checked), ["O-O+"]);
+    let after = stand(checked);
+    let castling = after
+        .candidates()
+        .find(|candidate| candidate.mv.is_castle())
+        .unwrap();
+    let after = after.after(&castling).placement().fen();
+    assert_eq!(after, "rnbqkbnr/1pp2ppp/p2p4/1B2p3/4P3/5N2/PPPP1PPP/RNBQ1RK1");
+    assert_eq!(castles("4k3/8/8/1B6/8/8/8/R3K2R w KQ - 0 1"), ["O-O-O+", "O-O+"]);
+    assert_eq!(
+        castles("4k3/8/8/1B6/8/8/8/R3K2R w K - 0 1"),
+        ["O-O+"],
+        "without the right"
+    );
+    assert_eq!(
+        castles("4kr2/8/8/1B6/8/8/8/R3K2R w KQ - 0 1"),
+        ["O-O-O+"],
+        "through an attack"
+    );
+    assert_eq!(
+        castles("4k3/8/8/1B6/8/8/8/RN2K2R w KQ - 0 1"),
+        ["O-O+"],
+        "a piece between"
+    );
+    assert_eq!(
+        castles("4k3/8/8/1B6/8/4r3/8/R3K2R w KQ - 0 1"),
+        [""; 0],
+        "out of check"
+    );
+}

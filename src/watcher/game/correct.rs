@@ -7,7 +7,7 @@ use shakmaty::{CastlingMode, Square, uci::UciMove};
 
 use super::{Game, Made, names, record::GameRecord};
 use crate::{
-    board::{Code, IllegalAct, PlyKind, Stand},
+    board::{Code, Explanation, IllegalAct, PlyKind, Stand, explain},
     event::{Body, CompletedBy, MoveMade, Resolution},
     time::Millis,
     watcher::{
@@ -214,12 +214,30 @@ impl Game {
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
         self.restart_lines(ctx);
+        self.go_on_after_last(ctx);
         self.overrule(ctx);
         self.played_on(ctx);
         if self.outcome.result.is_none() {
             self.end_by_position(ctx);
         }
         Ok(())
+    }
+
+    /// Where the illegal act of a case stands on the board after the last half-move of the record, the hypotheses know it: it is not told
+    /// again.
+    fn go_on_after_last(&mut self, ctx: &mut Ctx<'_>) {
+        let before = self.record.stand().clone();
+        let Explanation::Illegal(stands) = explain(&before, ctx.sensed.placement()) else {
+            return;
+        };
+        let next = self.record.plies() + 1;
+        let is_told = |open: &super::Open| {
+            let act = open.act.as_ref().and_then(IllegalAct::from_to);
+            open.ply == next && act.is_some() && act == stands.from_to()
+        };
+        if self.cases.all().any(is_told) {
+            self.go_on_after(ctx, before, stands);
+        }
     }
 
     /// Gives cases the new numbers of their half-moves. A case whose half-move is gone is superseded.

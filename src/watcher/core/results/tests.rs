@@ -1,5 +1,6 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
+mod beside_offence;
 mod entered;
 mod in_step;
 mod kings;
