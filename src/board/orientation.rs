@@ -100,6 +100,9 @@ fn impossible_pawns(placement: &Placement) -> usize {
     ((pawns[0] | pawns[1]) & Bitboard::BACKRANKS).count()
 }
 
+/// So many pieces of the initial position, a king among them, may not be read.
+const MOST_UNREAD: usize = 2;
+
 /// True when the placement looks like the beginning of a game, exact or with some pieces misplaced.
 #[must_use]
 pub fn looks_like_start(placement: &Placement) -> bool {
@@ -115,14 +118,18 @@ pub fn looks_like_start(placement: &Placement) -> bool {
         let rank = color.fold_wb(0, 7);
         (0..8).any(|f| placement.at(Square::new(rank * 8 + f)) == code)
     };
+    // Or the board does not read the king, and all else stands in the initial position.
+    let unread = placement.differing(&Placement::ARRAY);
+    let is_array = unread.count() <= MOST_UNREAD && (unread & placement.occupied()).is_empty();
+    let king_stands = |color| king_home(color) || is_array;
     let between = (16..48)
         .filter(|i| !placement.at(Square::new(*i)).is_empty())
         .count();
     placement.occupied().count() >= 28
         && at_home(Color::White) >= 6
         && at_home(Color::Black) >= 6
-        && king_home(Color::White)
-        && king_home(Color::Black)
+        && king_stands(Color::White)
+        && king_stands(Color::Black)
         && between <= 3
 }
 

@@ -292,11 +292,10 @@ impl Game {
             let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
             if self.cases.open[i].kind == IrregularityKind::PressWithoutMove && answered {
                 // The player had moved before the press, and the board had not read it. There was no offence.
-                let open = self.cases.open[i].clone();
-                self.cases.open[i].counted = false;
-                self.uncount(ctx, &open);
+                self.withdraw(ctx, i);
+            } else {
+                self.resolve(ctx, i, Resolution::Restored);
             }
-            self.resolve(ctx, i, Resolution::Restored);
         }
     }
 

@@ -33,7 +33,9 @@ fn play_on(watcher: &mut Watcher) -> Vec<Event> {
 }
 
 fn is_accused(events: &[Event]) -> bool {
-    events.iter().any(|event| matches!(event.body, Body::Irregularity(_)))
+    events
+        .iter()
+        .any(|event| matches!(event.body, Body::Irregularity(_)))
 }
 
 #[test]
@@ -42,7 +44,11 @@ fn it_is_not_told_again_and_is_not_put_right_by_that() {
     put_right(&mut watcher);
     let events = play_on(&mut watcher);
     assert!(!is_accused(&events), "{events:?}");
-    assert_eq!(watcher.game().open_irregularities, [case], "nobody has put it right");
+    assert_eq!(
+        watcher.game().open_irregularities,
+        [case],
+        "nobody has put it right"
+    );
 }
 
 #[test]
