@@ -44,6 +44,16 @@ impl Core {
     }
 
     fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
+        if let Command::Resume {
+            reason,
+            game: Some(asked),
+        } = &command
+            && self.game_put_aside().is_some_and(|game| game.number == *asked)
+        {
+            let reason = reason.clone().map(String::from);
+            self.take_up_put_aside(now, reason);
+            return Ok(());
+        }
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
             && !(command.is_forfeit() && asked == self.games + 1)
@@ -67,7 +77,7 @@ impl Core {
                 let is_promotion = matches!(other, Command::Promotion { .. });
                 game.command(&mut ctx, other)?;
                 if game.is_watched() {
-                    self.unwatch_all_but_lost();
+                    self.unwatch_changed();
                 } else if self.out.seq != said {
                     match correction {
                         Some(order) => self.keep_in_step(now, &order),
@@ -94,6 +104,7 @@ impl Core {
             }
         }
         at_rest(&self.sensed, now)?;
+        let aside = self.about_to_put_aside(now);
         self.end_game(now, "new_game_by_arbiter");
         let stand = if is_full_array(&placement) {
             stand_of(&placement)
@@ -102,6 +113,7 @@ impl Core {
             Stand::of_placement(&placement, turn, CastlingMode::Standard)
         };
         self.begin_from(now, Arc::new(stand));
+        self.put_aside(aside);
         Ok(())
     }
 
@@ -110,27 +122,36 @@ impl Core {
         let parsed: shakmaty::fen::Fen = fen
             .parse()
             .map_err(|e: shakmaty::fen::ParseFenError| CommandError::BadFen(e.to_string()))?;
-        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            let (placement, turn) = (
-                crate::board::Placement::from(&parsed.as_setup().board),
-                parsed.as_setup().turn,
-            );
-            let known = (0..=game.record.plies()).rev().find(|ply| {
+        let (placement, turn) = (
+            crate::board::Placement::from(&parsed.as_setup().board),
+            parsed.as_setup().turn,
+        );
+        let known = |game: &Game| {
+            let stood = |ply: &usize| {
                 let stand = game.record.stand_at(*ply);
                 *stand.placement() == placement && stand.turn() == turn
-            });
-            if let Some(ply) = known {
-                game.take_up_again(&mut ctx);
-                game.go_back(&mut ctx, ply, "position_set_by_arbiter");
-                self.unwatch_all();
-                return Ok(());
-            }
+            };
+            (0..=game.record.plies()).rev().find(stood)
+        };
+        // The command before this one was a mistake.
+        if self.game_put_aside().and_then(known).is_some_and(|ply| ply > 0) {
+            self.take_up_put_aside(now, None);
+        }
+        if let Some((game, mut ctx)) = self.game_and_ctx(now)
+            && let Some(ply) = known(game)
+        {
+            game.take_up_again(&mut ctx);
+            game.go_back(&mut ctx, ply, "position_set_by_arbiter");
+            self.unwatch_all();
+            return Ok(());
         }
         let stand = stand_of_fen(fen, CastlingMode::Standard)
             .filter(|stand| stand.chess().is_some())
             .ok_or_else(|| CommandError::BadFen("no game can stand in this position".into()))?;
+        let aside = self.about_to_put_aside(now);
         self.end_game(now, "position_set_by_arbiter");
         self.begin_from(now, Arc::new(stand));
+        self.put_aside(aside);
         Ok(())
     }
 

@@ -405,7 +405,7 @@ impl Core {
             return;
         }
         if !game.is_unexplained() {
-            self.unwatch();
+            self.unwatch_lost();
             return;
         }
         if !game.is_lost(&ctx) || !game.is_at_rest(&mut ctx) {

@@ -16,7 +16,7 @@ use crate::{
     dgt::ClockSide,
     event::{Body, CompletedBy, GameResult, notice},
     time::Millis,
-    watcher::{Table, outbox::Outbox},
+    watcher::{Table, game::Game, outbox::Outbox},
 };
 
 /// A copy with more events than these is no game, and is dropped.
@@ -36,6 +36,8 @@ enum Why {
     SetUpAnew,
     /// Nothing explains so far what was played in a gap.
     Lost,
+    /// A command has begun another game in its place, perhaps by mistake.
+    PutAside,
 }
 
 /// The copy, and what the core keeps for it.
@@ -129,6 +131,9 @@ impl Core {
         // After a game, pieces that lie on the board show nothing of dead squares, and presses show nothing
         // of the sides of the clock. The next game has its own sides.
         let given_up = self.sensed.given_up();
+        if meanwhile.why == Why::PutAside {
+            meanwhile.white_side = self.clock.white_side();
+        }
         self.exchange(&mut meanwhile);
         what(self);
         self.exchange(&mut meanwhile);
@@ -232,7 +237,8 @@ impl Core {
             return;
         };
         if !game.is_watched() {
-            self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Lost);
+            let beside = |meanwhile: &mut Box<Meanwhile>| matches!(meanwhile.why, Why::Lost | Why::PutAside);
+            self.meanwhile.take_if(beside);
         }
         if mem::take(&mut game.outcome.ended_by_hand) && self.meanwhile.is_none() {
             let lines = game.lines.leave();
@@ -271,9 +277,67 @@ impl Core {
         }
     }
 
-    /// Drops any copy but that beside a lost game, which goes on being lost or is found by the next review.
-    pub(super) fn unwatch_all_but_lost(&mut self) {
-        self.meanwhile.take_if(|meanwhile| meanwhile.why != Why::Lost);
+    /// Drops any copy that comes of the present game, whose record was changed.
+    pub(super) fn unwatch_changed(&mut self) {
+        self.meanwhile
+            .take_if(|meanwhile| matches!(meanwhile.why, Why::Ended | Why::SetUpAnew));
+    }
+
+    /// The game is found again. Drops what was watched beside it.
+    pub(super) fn unwatch_lost(&mut self) {
+        self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Lost);
+    }
+
+    /// The present game as a copy that is watched on, where it goes on and has half-moves: a command is about to begin another one.
+    pub(super) fn about_to_put_aside(&mut self, now: Millis) -> Option<Box<Meanwhile>> {
+        // The game that was put aside first is the one that was played.
+        if let Some(first) = self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::PutAside) {
+            return Some(first);
+        }
+        let (game, mut ctx) = self.game_and_ctx(now)?;
+        if !game.is_watched() || game.record.plies() == 0 {
+            return None;
+        }
+        game.settle_rest(&mut ctx);
+        let lines = game.lines.leave();
+        let mut on = Box::new(game.clone());
+        on.lines = lines;
+        let white_side = self.clock.white_side();
+        let aside = Meanwhile::new(Why::PutAside, Phase::Game(on), self.games, white_side);
+        Some(Box::new(aside))
+    }
+
+    /// Watches on what was put aside, until the game that a command has begun is over.
+    pub(super) fn put_aside(&mut self, aside: Option<Box<Meanwhile>>) {
+        if aside.is_some() {
+            self.meanwhile = aside;
+        }
+    }
+
+    /// The game that a command has put aside.
+    pub(super) fn game_put_aside(&self) -> Option<&Game> {
+        let aside = self.meanwhile.as_ref().filter(|it| it.why == Why::PutAside)?;
+        match &aside.phase {
+            Phase::Game(game) => Some(game),
+            Phase::Waiting(_) => None,
+        }
+    }
+
+    /// The game that was put aside goes on, with all that was played since. The game that a command had begun was none.
+    pub(super) fn take_up_put_aside(&mut self, now: Millis, reason: Option<String>) {
+        let Some(aside) = self.meanwhile.take_if(|it| it.why == Why::PutAside) else {
+            return;
+        };
+        let games = self.games;
+        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+            game.end(&mut ctx, GameResult::Open, "begun_by_mistake");
+        }
+        let Phase::Game(game) = &aside.phase else { return };
+        let number = Some(game.number);
+        self.out
+            .emit(&self.settings, number, now, None, Body::GameResumed { reason });
+        self.take_over(now, *aside);
+        self.games = games;
     }
 
     /// Drops any copy: the game itself is watched again, or nothing is.

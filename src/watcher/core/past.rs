@@ -253,7 +253,9 @@ impl Core {
         };
         if let Some(number) = command.game() {
             let is_present = present.is_some_and(|game| game.number == number);
-            return (!is_present && number <= self.games).then_some(Needed::Game(number));
+            let is_aside = matches!(command, Command::Resume { .. })
+                && self.game_put_aside().is_some_and(|game| game.number == number);
+            return (!is_present && !is_aside && number <= self.games).then_some(Needed::Game(number));
         }
         let id = command.irregularity()?;
         let is_present = present.is_some_and(|game| {

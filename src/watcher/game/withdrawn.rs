@@ -1,11 +1,8 @@
 //! Half-moves that were taken back while the clock stood. If nobody plays on from there, the players only looked at the game: to
 //! count repetitions, or after its end.
 
-use super::{Game, Press, waits::JUDGE_MS};
+use super::{Game, Press, doubt::NOTICED_MS, waits::JUDGE_MS};
 use crate::{board::Placement, watcher::ctx::Ctx};
-
-/// The position before must stand for this long.
-const TAKEN_BACK_MS: u64 = 400;
 
 impl Game {
     /// Goes back to the position after `ply` half-moves, which the players have put up. Unless they put an irregularity right so,
@@ -21,19 +18,39 @@ impl Game {
         }
     }
 
-    /// The player to move has pressed without a half-move, and the board stands as before the last one, which so is taken back: nobody
-    /// offends by moving a piece back to where it came from. Returns true if it was.
+    /// The player to move has pressed without a half-move, and the board stands as before the last one. Either he agrees that it is taken
+    /// back, or he moved a piece of the opponent's, and somebody stops the clock. Returns true while nobody knows, and once it was taken
+    /// back.
     pub(super) fn take_back_by_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let stands = self.is_given_back_by(ctx, press);
+        if stands && ctx.passed(press.at, JUDGE_MS) {
+            self.presses.gave_back = Some(press.at);
+        }
+        let waits = self.presses.gave_back == Some(press.at);
+        if waits && ctx.clock.stopped_at.is_some() {
+            self.presses.gave_back = None;
+            return false;
+        }
+        if waits && (!stands || ctx.passed(press.at, NOTICED_MS)) {
+            // Play goes on from there.
+            self.presses.judged = None;
+            self.take_back(ctx, self.record.plies() - 1);
+            for later in &self.presses.later {
+                self.lines.press(later.at, ctx.sensed, later.side);
+            }
+            return true;
+        }
+        if stands {
+            ctx.wait_for("somebody to stop the clock, or play to go on");
+        }
+        stands
+    }
+
+    /// True where `press` is of the player to move, and the board stands as before the last half-move.
+    fn is_given_back_by(&self, ctx: &Ctx<'_>, press: &Press) -> bool {
         let before = self.record.plies().checked_sub(1);
         let is_given = press.side == self.to_move() && self.on_record() && !self.doubt.any();
-        let Some(ply) = before.filter(|_| is_given && self.earlier(ctx.sensed.placement()) == before) else {
-            return false;
-        };
-        if ctx.passed(press.at, JUDGE_MS) && ctx.still_for(TAKEN_BACK_MS) {
-            self.presses.judged = None;
-            self.take_back(ctx, ply);
-        }
-        true
+        is_given && before.is_some() && self.earlier(ctx.sensed.placement()) == before
     }
 
     /// How many of the half-moves that were taken back lead to what `seen` shows.

@@ -6,6 +6,7 @@ mod in_step;
 mod kings;
 mod lifecycle;
 mod parked;
+mod put_aside;
 mod set_up;
 
 use super::*;
