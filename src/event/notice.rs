@@ -13,6 +13,8 @@ macro_rules! codes {
 
 codes! {
     // Of the game.
+    /// Another board than that of the game answers at its port.
+    ANOTHER_BOARD = "another_board",
     /// A flag is down at the end of a period whose moves were made.
     PERIOD_COMPLETE = "period_complete",
     /// Several sequences of moves explain what happened while the link was down.

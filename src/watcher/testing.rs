@@ -66,8 +66,16 @@ pub(super) fn after_e4() -> Watcher {
 
 /// The same with these settings.
 pub(super) fn after_e4_under(settings: Settings) -> Watcher {
+    after_e4_on(settings, None)
+}
+
+/// The same on the board with this serial number.
+pub(super) fn after_e4_on(settings: Settings, serial: Option<&str>) -> Watcher {
     let mut watcher = Watcher::new(settings, None);
     watcher.handle_link_up(Millis(0), "port");
+    if let Some(serial) = serial {
+        hear(&mut watcher, 50, Message::Serial(serial));
+    }
     let squares = initial_pieces();
     hear(&mut watcher, 100, Message::Dump(&squares));
     hear(&mut watcher, 1500, clock(Lever::LeftHigh));

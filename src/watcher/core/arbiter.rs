@@ -63,8 +63,14 @@ impl Core {
         }
         match command {
             Command::Resync => self.dump_wanted = true,
-            Command::NewGame => self.new_game(now)?,
-            Command::SetPosition { fen } => self.set_position(now, &fen)?,
+            Command::NewGame => {
+                self.take_board_as_meant(now);
+                self.new_game(now)?;
+            }
+            Command::SetPosition { fen } => {
+                self.take_board_as_meant(now);
+                self.set_position(now, &fen)?;
+            }
             Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
             other => {

@@ -1,6 +1,7 @@
 //! The core of the watcher: its state, presses of the clock, and the review of everything that can be
 //! decided. Readings come in by `reading`, events go out by the outbox. The core knows no bytes.
 
+mod another_board;
 mod arbiter;
 mod first_array;
 mod first_side;
@@ -81,6 +82,7 @@ pub(super) struct Core {
     /// The next dump may come before the greeting, in which the board identifies itself.
     before_greeting: bool,
     pub(super) identity: Identity,
+    pub(super) played_on: another_board::PlayedOn,
     pub(super) hardware: Hardware,
     /// Since when nobody reads the board: half-moves may be missing before the next dump.
     pub(super) gap: Option<Millis>,
@@ -134,6 +136,7 @@ impl Core {
             succeeds: false,
             before_greeting: false,
             identity: Identity::default(),
+            played_on: another_board::PlayedOn::default(),
             hardware: Hardware::default(),
             gap: None,
             gap_changed: false,

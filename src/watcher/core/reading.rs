@@ -99,6 +99,9 @@ impl Core {
     /// Takes one message of the board.
     pub(in crate::watcher) fn message(&mut self, now: Millis, message: &Message<'_>, identity: &Identity) {
         self.hear(now, identity, matches!(message, Message::Dump(_)));
+        if self.is_of_another_board(now, message) {
+            return;
+        }
         match message {
             Message::EventLog(payload) => return self.log_told(now, payload),
             _ => self.spoken(now),
@@ -200,7 +203,7 @@ impl Core {
         }
     }
 
-    fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+    pub(super) fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let first = self.raw.replace(*squares).is_none();
         self.orient();
         let placement = self.orientation.placement(squares);

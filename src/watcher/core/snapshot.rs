@@ -45,6 +45,9 @@ pub struct Snapshot {
     /// True while no press has borne that out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_guessed: bool,
+    /// The serial number of the board on which the game is played.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    played_on: Option<String>,
     /// What the clock showed.
     #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
     shown: Option<LastShown>,
@@ -85,6 +88,8 @@ struct Read {
     white_left: Option<bool>,
     #[serde(default)]
     side_guessed: bool,
+    #[serde(default)]
+    played_on: Option<String>,
     #[serde(default, rename = "ran")]
     shown: Option<LastShown>,
     #[serde(default)]
@@ -146,6 +151,7 @@ impl TryFrom<Read> for Snapshot {
             orientation: read.orientation,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
+            played_on: read.played_on,
             shown: read.shown,
             game: read.game,
             at: read.at,
@@ -248,6 +254,7 @@ impl Core {
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
+            played_on: self.played_on.serial.clone(),
             shown: self.clock.shown(),
             at: When(self.now),
             weighed: Weighed::of(self),
@@ -275,6 +282,7 @@ impl Core {
         }
         self.now = Millis(snapshot.taken_at());
         self.clock.go_on(snapshot.shown, self.now);
+        self.played_on.serial.clone_from(&snapshot.played_on);
         let Some(saved) = &snapshot.game else {
             // It holds only if the board lies the same way.
             let kept = snapshot.setup.as_ref();
