@@ -364,6 +364,12 @@ pub enum CommandError {
     /// The clock contradicts the report.
     #[error("{0}; if it is so nevertheless, send it again with `confirmed`: true and another `ref`")]
     ContradictsClock(String),
+    /// The same irregularity is told already. A second report would count twice.
+    #[error(
+        "it is told already, as {0}: write what you saw there (`note`), or end it (`dismiss`, `accept`); if it has happened a second time, send it again with \
+         `confirmed`: true and another `ref`"
+    )]
+    ToldAlready(String),
     /// The command makes no sense now.
     #[error(transparent)]
     Refused(#[from] NotNow),
@@ -390,6 +396,7 @@ impl CommandError {
             Self::NoSuchGame { .. } => "no_such_game",
             Self::NoMove { .. } => "no_such_move",
             Self::ContradictsClock(_) => "contradicts_clock",
+            Self::ToldAlready(_) => "told_already",
             Self::Refused(_) => "refused",
         }
     }

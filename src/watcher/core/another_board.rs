@@ -28,10 +28,12 @@ impl Core {
     /// Takes a message of another board than that of the game. Returns false for one of the game's own board: it counts.
     pub(super) fn is_of_another_board(&mut self, now: Millis, message: &Message<'_>) -> bool {
         let serial = self.identity.serial();
-        if self.played_on.other.is_none() && (serial.is_none() || serial == self.played_on.serial.as_deref()) {
+        if self.played_on.other.is_none() && (serial.is_none() || serial == self.played_on.serial.as_deref())
+        {
             return false;
         }
-        if !self.has_begun() || self.played_on.serial.is_none() || serial == self.played_on.serial.as_deref() {
+        if !self.has_begun() || self.played_on.serial.is_none() || serial == self.played_on.serial.as_deref()
+        {
             self.accept_board();
             return false;
         }
@@ -50,7 +52,9 @@ impl Core {
             }
             _ => {}
         }
-        let shown = self.other_squares().filter(|squares| self.shows_the_game(squares));
+        let shown = self
+            .other_squares()
+            .filter(|squares| self.shows_the_game(squares));
         if let Some(squares) = shown {
             self.accept_board();
             self.dump(now, &squares);
@@ -86,7 +90,9 @@ impl Core {
     }
 
     fn set_other(&mut self, squares: [PieceCode; 64]) {
-        self.played_on.other = Some(Other { squares: Some(squares) });
+        self.played_on.other = Some(Other {
+            squares: Some(squares),
+        });
     }
 
     fn shows_the_game(&self, squares: &Squares) -> bool {
@@ -95,7 +101,8 @@ impl Core {
     }
 
     fn tell_of_another_board(&mut self, now: Millis) {
-        let [now_there, before] = [self.identity.serial(), self.played_on.serial.as_deref()].map(|it| it.unwrap_or("?"));
+        let [now_there, before] =
+            [self.identity.serial(), self.played_on.serial.as_deref()].map(|it| it.unwrap_or("?"));
         let message = format!(
             "The board with the serial number {now_there} answers, and the game was played on {before}. What it tells is no part of the game \
              before the position of the game stands on it. If cables were exchanged, exchange them back. If it takes the other one's place, \

@@ -15,8 +15,8 @@ use crate::{
         at_rest::at_rest,
         command::{Command, CommandError, Order, Reply, Report},
         ctx::Ctx,
-        game::Game,
         game::advice::{Finding, Scene},
+        game::{Game, Open},
         not_now::NotNow,
     },
 };
@@ -242,6 +242,11 @@ impl Game {
             Some(ply) => self.named_half_move(kind, ply, offender)?,
             None => self.reported_half_move(kind, offender)?,
         };
+        if let Some(told) = self.told_already(kind, ply, offender)
+            && report.confirmed != Some(true)
+        {
+            return Err(CommandError::ToldAlready(told));
+        }
         if matches!(
             kind,
             IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
@@ -265,6 +270,17 @@ impl Game {
         finding.reported = Some(report);
         self.accuse(ctx, finding, None);
         Ok(())
+    }
+
+    /// What the watcher has told and a report would tell again: the same, by the same player, at the same half-move. One that was dismissed does
+    /// not count, and one of conduct may happen again.
+    fn told_already(&self, kind: IrregularityKind, ply: usize, offender: Option<Color>) -> Option<String> {
+        let same = |open: &&Open| {
+            let by = open.offender.is_none() || offender.is_none() || open.offender == offender;
+            open.kind == kind && open.ply == ply && by && !open.by_hand && !open.is_dismissed()
+        };
+        let told = self.cases.all().find(same).filter(|_| !kind.is_conduct());
+        told.map(|open| open.id.clone())
     }
 
     /// The half-move that a report names, and the offender.

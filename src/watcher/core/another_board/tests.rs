@@ -49,7 +49,14 @@ fn plug_in(watcher: &mut Watcher, at: u64, serial: &str, shown: &Squares) {
 /// 1...e5 and the press.
 fn reply(watcher: &mut Watcher, at: u64) {
     for (at, square, code) in [(at, 12, 0), (at + 300, 28, 7)] {
-        hear(watcher, at, Message::Field { square, piece: PieceCode(code) });
+        hear(
+            watcher,
+            at,
+            Message::Field {
+                square,
+                piece: PieceCode(code),
+            },
+        );
     }
     hear(watcher, at + 600, clock(Lever::LeftHigh));
     hear(watcher, at + 1600, clock(Lever::LeftHigh));
@@ -65,8 +72,22 @@ fn after_e4() -> Watcher {
 fn what_stands_on_another_board_is_no_part_of_the_game() {
     let mut watcher = after_e4();
     plug_in(&mut watcher, 6000, OTHER, &squares(&D4_D5));
-    hear(&mut watcher, 20_000, Message::Field { square: 62, piece: PieceCode(0) });
-    hear(&mut watcher, 20_300, Message::Field { square: 45, piece: PieceCode(3) });
+    hear(
+        &mut watcher,
+        20_000,
+        Message::Field {
+            square: 62,
+            piece: PieceCode(0),
+        },
+    );
+    hear(
+        &mut watcher,
+        20_300,
+        Message::Field {
+            square: 45,
+            piece: PieceCode(3),
+        },
+    );
     hear(&mut watcher, 20_600, clock(Lever::LeftHigh));
     hear(&mut watcher, 60_000, clock(Lever::LeftHigh));
     assert_eq!(watcher.game().moves, ["e2e4"]);
@@ -84,7 +105,14 @@ fn a_board_that_takes_the_other_ones_place_goes_on_from_the_position_of_the_game
     plug_in(&mut watcher, 6000, OTHER, &initial_pieces());
     for (at, square, code) in [(12_000, 52, 0), (13_000, 36, 1)] {
         assert_eq!(watcher.game().moves, ["e2e4"]);
-        hear(&mut watcher, at, Message::Field { square, piece: PieceCode(code) });
+        hear(
+            &mut watcher,
+            at,
+            Message::Field {
+                square,
+                piece: PieceCode(code),
+            },
+        );
     }
     hear(&mut watcher, 20_000, clock(Lever::RightHigh));
     reply(&mut watcher, 25_000);
@@ -99,7 +127,10 @@ fn a_command_takes_it_as_it_stands() {
     watcher.handle_command(Millis(20_000), Command::NewGame).unwrap();
     let game = watcher.game();
     assert_eq!(game.game, Some(2));
-    assert!(game.start_fen.is_some_and(|fen| fen.starts_with("rnbqkbnr/ppp1pppp/8/3p4/3P4/")));
+    assert!(
+        game.start_fen
+            .is_some_and(|fen| fen.starts_with("rnbqkbnr/ppp1pppp/8/3p4/3P4/"))
+    );
 }
 
 #[test]

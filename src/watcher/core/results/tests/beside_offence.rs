@@ -59,3 +59,24 @@ fn what_was_dismissed_before_is_not_told_again() {
     let events = play_on(&mut watcher);
     assert!(!is_accused(&events), "{events:?}");
 }
+
+#[test]
+fn what_the_board_has_told_is_not_reported_a_second_time() {
+    let (mut watcher, case) = after_an_illegal_move();
+    let report = |confirmed| {
+        Command::Report(Report {
+            ply: Some(4),
+            confirmed,
+            ..Report::of(IrregularityKind::IllegalMove, Some(Side::Black))
+        })
+    };
+    assert_eq!(refused(&mut watcher, 16_000, report(None)), "told_already");
+    do_it(&mut watcher, 17_000, report(Some(true)));
+    assert!(is_accused(&drained(&mut watcher)), "it has happened twice");
+    // What was dismissed is not told any more.
+    let (mut watcher, _) = after_an_illegal_move();
+    do_it(&mut watcher, 15_500, Command::Dismiss { irregularity: case });
+    drained(&mut watcher);
+    do_it(&mut watcher, 16_000, report(None));
+    assert!(is_accused(&drained(&mut watcher)));
+}
