@@ -40,6 +40,7 @@ use super::{
     trouble::Trouble,
 };
 use crate::{
+    broadcast::GameDate,
     capture::Act,
     config::Id,
     event::notice,
@@ -135,6 +136,8 @@ pub(super) struct BoardTask {
     tape: Option<Tape>,
     /// What the log needs to know of the board's evening.
     evening: LogMemory,
+    /// The day on which the present game began.
+    date: GameDate,
     /// The time up to which a line has told what happened, where the line tells its own times.
     told: Option<Millis>,
     /// The commands that the board may still take.
@@ -166,7 +169,9 @@ impl BoardTask {
         let mates = Mates::new(shared.mates.clone());
         let players = settings.players.clone();
         let watcher = Watcher::new(settings, Some(snapshot));
+        let date = kept::date_of(&shared.journal_path, board, watcher.game().game).await;
         Self {
+            date,
             tape: shared
                 .captures
                 .then(|| Tape::new(&shared.journal_path, &plan.settings)),
