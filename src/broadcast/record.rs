@@ -71,6 +71,7 @@ impl PublicRecord {
         }
         self.last_seq = event.seq;
         let (known, at) = self.runs.note(event, heard);
+        self.runs.forget_before(self.acts.first().map(|act| act.known));
         Some((self.runs.starts().ms(known), Noted { known, at }))
     }
 
@@ -106,7 +107,6 @@ impl PublicRecord {
             what,
         });
         self.forget_the_oldest();
-        self.runs.forget_before(self.acts.first().map(|act| act.known));
         true
     }
 
@@ -304,6 +304,7 @@ impl Unfolding {
         }
         match what {
             What::Started(_) => {}
+            What::Named(names) => self.start.names = names.clone(),
             What::Moved { made, entered } => {
                 self.moves.truncate((made.ply as usize).saturating_sub(1));
                 let same =

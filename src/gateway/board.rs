@@ -60,8 +60,8 @@ const AT_ONCE: usize = 128;
 /// How many bytes to the board may wait. If there are more, the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
-/// The players at the boards, for the next game of each.
-pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
+/// The players at the boards, for the next game of each. True where they are those of pairings.
+pub(super) type Tables = Arc<BTreeMap<Id, (Table, bool)>>;
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
@@ -417,8 +417,10 @@ impl BoardTask {
     /// Tells the watcher the players of its next games.
     fn seat(&mut self) {
         let table = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
-        if let Some(table) = table {
-            self.watcher.set_table(self.now(), table);
+        match table {
+            Some((table, true)) => self.watcher.pair(self.now(), table),
+            Some((table, false)) => self.watcher.set_table(self.now(), table),
+            None => {}
         }
     }
 

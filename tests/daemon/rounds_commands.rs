@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, fixture, program, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, one_board, program, until},
 };
 
 /// The arbiter, who numbers his commands.
@@ -237,6 +237,50 @@ async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
     arbiter.info(None, &[&first, &second]).await;
     assert_eq!(arbiter.refused("pairings", put("Berg", 2)).await, "round_older");
     assert!(daemon.stop());
+}
+
+/// The colours of a board were exchanged in the pairings, and nobody sees it before the game is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_are_corrected_after_the_result_are_right_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap() + "[broadcast]\nfolder = \"open\"\nname = \"Open\"\n";
+    fs::write(&config, text).unwrap();
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let daemon = Daemon::start(&config);
+    let first = arbiter.info(None, &[]).await;
+    arbiter.done("pairings", put("Moss", 1)).await;
+    arbiter.event("game_ended", 1).await;
+
+    let right = json!({ "text": "board,white,black\n1,Black,Moss\n", "round": 1, "put": true });
+    arbiter.done("pairings", right).await;
+    let told = arbiter.event("names_corrected", 1).await;
+    assert_eq!(
+        (&told["white"], &told["black"], &told["round"], &told["event"]),
+        (&json!("Black"), &json!("Moss"), &json!(1), &json!("Open"))
+    );
+    let has_names = |text: &str| text.contains("[White \"Black\"]\n[Black \"Moss\"]");
+    let is_sent = |got: &broker::Got| got.topic == "dgt2mqtt/gw/board/1/pgn" && has_names(&got.text());
+    arbiter.subscriber.wait("the retained PGN", is_sent).await;
+    until("the file", PATIENCE, || {
+        let file = folder.path().join("open/round-1/game-1.pgn");
+        has_names(&fs::read_to_string(file).ok()?).then_some(())
+    });
+    let printed = program().args(["pgn", "--config"]).arg(&config).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(has_names(&printed), "{printed}");
+
+    assert!(daemon.stop());
+    let daemon = Daemon::start(&config);
+    arbiter.info(Some("Black"), &[&first]).await;
+    let again = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/pgn").await;
+    let pgn = again.wait("the PGN", |_| true).await;
+    assert!(has_names(&pgn.text()), "{}", pgn.text());
+    assert!(daemon.stop());
+    let corrected = journal(&config, "1").into_iter();
+    let corrected = corrected.filter(|event| event["type"] == "names_corrected");
+    assert_eq!(corrected.count(), 1, "a restart corrects nothing");
 }
 
 #[tokio::test]

@@ -20,6 +20,8 @@ pub(super) struct PublicAct {
 #[derive(Clone, Debug)]
 pub(super) enum What {
     Started(Start),
+    /// The names were corrected.
+    Named(Names),
     Moved {
         made: Box<MoveMade>,
         /// True where a person entered it: nobody measured when it was played.
@@ -62,6 +64,16 @@ impl What {
                     round: *round,
                 },
                 time: told.time.clone(),
+            }),
+            Body::NamesCorrected {
+                white,
+                black,
+                event,
+                round,
+            } => Self::Named(Names {
+                players: [white.clone(), black.clone()],
+                event: event.clone(),
+                round: *round,
             }),
             Body::Move(made) => Self::Moved {
                 made: Box::new(made.clone()),
