@@ -328,6 +328,84 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
     assert!(daemon.stop());
 }
 
+/// Who entered a result by hand stays known, also in the next round.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_journal_keeps_the_commands_of_the_gateway() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let capture = read_capture(&fixture("game-after-a-game")).unwrap();
+    let seat = Seat {
+        id: "1".into(),
+        port: "/nowhere/board",
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let daemon = Daemon::start(&config);
+    arbiter.info(None, &[]).await;
+    let rows = "board,white,black\n1,Moss,Tal\n2,Berg,Dorn\n";
+    let pairings = json!({ "sender": "Anna", "text": rows, "round": 1, "put": true });
+    arbiter
+        .done("pairings", json!({ "text": rows, "round": 1 }))
+        .await;
+    arbiter.done("pairings", pairings).await;
+    arbiter.info(Some("Moss"), &[]).await;
+    let entered = json!({ "sender": "Boris", "round": 1, "results": { "2": "1-0" } });
+    arbiter.done("results", entered).await;
+    arbiter
+        .refused("results", json!({ "round": 7, "results": { "2": "1-0" } }))
+        .await;
+    arbiter
+        .done("next_round", json!({ "sender": "Anna", "force": true }))
+        .await;
+    arbiter.done("ping", json!({})).await;
+    assert!(daemon.stop());
+
+    let show = |options: &[&str]| {
+        let mut journal = program();
+        journal
+            .args(["journal", "--commands", "--config"])
+            .arg(&config)
+            .args(options);
+        let output = journal.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<Value>>()
+    };
+    let kept = show(&[]);
+    let told: Vec<_> = kept
+        .iter()
+        .map(|kept| {
+            (
+                &kept["board"],
+                &kept["verb"],
+                &kept["sender"],
+                &kept["reply"]["ok"],
+            )
+        })
+        .collect();
+    let expected = [
+        ("pairings", json!("Anna"), true),
+        ("results", json!("Boris"), true),
+        ("results", Value::Null, false),
+        ("next_round", json!("Anna"), true),
+    ];
+    let expected = expected.map(|(verb, sender, ok)| json!([null, verb, sender, ok]));
+    assert_eq!(json!(told), json!(expected));
+    assert_eq!(kept[1]["fields"]["results"], json!({ "2": "1-0" }), "{}", kept[1]);
+    // What happened at a time of the evening.
+    let time = kept[1]["time"].as_str().unwrap();
+    assert!(show(&["--since", time]).len() < 4);
+    assert!(!show(&["--until", time]).contains(&kept[1]));
+    assert_eq!(show(&["--board", "1"]), [] as [Value; 0]);
+}
+
 /// Milliseconds that the daemon has for a command before it is killed.
 const INSTANTS_MS: [u64; 8] = [0, 2, 4, 7, 11, 16, 25, 60];
 
