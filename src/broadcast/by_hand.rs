@@ -48,6 +48,16 @@ impl ByHand {
         }
     }
 
+    /// Takes the results that seem to come after `now_ms` for public: somebody has set the wall clock back since, and a
+    /// result that was public must not go.
+    pub(super) fn put_before(&mut self, now_ms: i64) {
+        for entered in self.0.values_mut().flatten() {
+            if entered.at_ms > now_ms {
+                entered.at_ms = 0;
+            }
+        }
+    }
+
     /// The result of a game that is public at `now_ms`. What was changed while it was held back never was one.
     pub(super) fn shown(&self, game: usize, now_ms: i64, delay: Delay) -> Option<&str> {
         let held = held(self.0.get(&game)?, delay);

@@ -13,8 +13,10 @@ pub(super) struct KeptFile {
 impl KeptFile {
     /// The game in `text`; none where it has not begun, or where the file is not ours.
     pub(super) fn new(text: String) -> Option<Self> {
-        // The broadcast writes the date when the game begins.
-        let has_begun = tag(&text, "Date").is_some_and(|date| !date.contains('?'));
+        // The broadcast writes the date when the game begins, if the wall clock is set. A result by hand is no half-move.
+        let is_dated = tag(&text, "Date")?.contains(|c: char| c.is_ascii_digit());
+        let (_, moves) = text.split_once("\n\n").unwrap_or_default();
+        let has_begun = is_dated || moves.split_whitespace().count() > 1;
         let result = tag(&text, "Result").filter(|_| has_begun)?;
         Some(Self { text, result })
     }
@@ -38,8 +40,10 @@ mod tests {
 
     #[test]
     fn only_a_game_that_has_begun_is_kept() {
-        let text = |date: &str| format!("[Event \"?\"]\n[Date \"{date}\"]\n[Result \"1-0\"]\n\n1. e4 1-0\n");
+        let text = |date: &str| format!("[Event \"?\"]\n[Date \"{date}\"]\n[Result \"1-0\"]\n\n1-0\n");
         assert_eq!(KeptFile::new(text("????.??.??")), None);
+        let played = KeptFile::new(text("????.??.??").replace("\n1-0", "\n1. e4 1-0"));
+        assert!(played.is_some(), "on a machine that does not know the day");
         assert_eq!(KeptFile::new("nonsense".into()), None);
         let kept = KeptFile::new(text("2026.11.21")).unwrap();
         assert_eq!((kept.result(), kept.is_live()), ("1-0", false));

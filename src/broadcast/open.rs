@@ -7,6 +7,7 @@ use super::{
     by_hand::ByHand,
     index::{RoundCount, TournamentFile},
     kept::KeptFile,
+    mark::{self, Marks},
     note::{self, RoundNote},
     round::Round,
     rounds::Rounds,
@@ -32,10 +33,15 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
     let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
     forget_later(root, &mut noted, since_ms);
+    let goes_by_time = settings.begins_ms.is_some();
+    if !goes_by_time {
+        put_before(&mut noted, since_ms, now_ms);
+    }
 
     let mut by_hand = own
         .as_ref()
         .map_or_else(ByHand::default, |own| own.by_hand.clone());
+    by_hand.put_before(now_ms);
     by_hand.take(&settings.pairings, now_ms);
     let current = RoundNote {
         tournament: Tournament {
@@ -59,15 +65,16 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     let former = former.max_by_key(|note| note.tournament.since_ms);
     let former = former.filter(|note| is_awaited(note, since_ms, now_ms));
     let lichess = former.as_ref().and_then(|note| former_lichess(note, settings));
+    let marks = marks(root);
     let former = former.map(|note| {
         let until_ms = Some(since_ms);
         let tournament = Tournament {
             until_ms,
             ..note.tournament.clone()
         };
-        round(root, RoundNote { tournament, ..note })
+        round(root, RoundNote { tournament, ..note }, &marks, goes_by_time)
     });
-    let current = round(root, current);
+    let current = round(root, current, &marks, goes_by_time);
     (Rounds::new(current, former, counts(root)), lichess)
 }
 
@@ -99,6 +106,15 @@ fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64
     });
 }
 
+/// Has the rounds that seem to begin only after `now_ms` begin before `since_ms`: somebody has set the wall clock back.
+fn put_before(noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64, now_ms: i64) {
+    for note in noted.values_mut() {
+        if note.tournament.since_ms > now_ms {
+            note.tournament.since_ms = since_ms.saturating_sub(1);
+        }
+    }
+}
+
 /// The round on lichess of the former round. The token is that of the present round.
 fn former_lichess(note: &RoundNote, settings: &Broadcast) -> Option<Lichess> {
     let present = settings.lichess.as_ref()?;
@@ -109,14 +125,28 @@ fn former_lichess(note: &RoundNote, settings: &Broadcast) -> Option<Lichess> {
     })
 }
 
-fn round(root: &Path, note: RoundNote) -> Round {
+fn round(root: &Path, note: RoundNote, marks: &BTreeMap<u32, Marks>, goes_by_time: bool) -> Round {
     let number = note.tournament.round;
     let mut round = Round::new(note.tournament, note.pairings, note.boards);
     round.enter(note.by_hand);
+    let own = marks.get(&number).cloned().unwrap_or_default();
+    let elsewhere = marks.iter().filter(|(other, _)| **other != number);
+    let elsewhere = elsewhere.flat_map(|(_, marks)| marks.clone()).collect();
+    round.remember(own, elsewhere, goes_by_time);
     for (game, kept) in kept(root, number) {
         round.keep(game, kept);
     }
     round
+}
+
+/// What was public of each round.
+fn marks(root: &Path) -> BTreeMap<u32, Marks> {
+    let folders = fs::read_dir(root).into_iter().flatten().flatten();
+    let rounds = folders.filter_map(|folder| {
+        let name = folder.file_name();
+        name.to_str()?.strip_prefix("round-")?.parse().ok()
+    });
+    rounds.map(|round| (round, mark::read(root, round))).collect()
 }
 
 /// The games of a round that have begun, according to the folder.
@@ -201,8 +231,9 @@ mod tests {
         fn say(&mut self, minute: i64, game: u32, body: &str) {
             let seq = self.journal.len() + 1;
             let time = jiff::Timestamp::from_millisecond(T0 + minute * MINUTE).unwrap();
+            let t = minute * 60;
             let json = format!(
-                r#"{{"v":1,"id":"gw/7/{seq}","seq":{seq},"board":"7","game":{game},"t":1.0,"time":"{time}",{body}}}"#
+                r#"{{"v":1,"id":"gw/7/{seq}","seq":{seq},"board":"7","game":{game},"t":{t}.0,"time":"{time}",{body}}}"#
             );
             self.journal.push(serde_json::from_str(&json).unwrap());
         }
@@ -410,6 +441,34 @@ mod tests {
             third.contains("White3") && third.ends_with("1. e4 *\n"),
             "{third}"
         );
+    }
+
+    /// By the wall clock the round began at a time that comes only now, and its game in the round after it.
+    #[test]
+    fn games_stay_in_their_rounds_when_the_wall_clock_is_set_back() {
+        let mut hall = Hall::new();
+        let mut rounds = hall.begin(120, 3);
+        hall.start(121, 1);
+        hall.play(122, 1, 1, "e2e4");
+        for event in &hall.journal {
+            rounds.take(event, 0);
+        }
+        hall.write(&mut rounds, 140);
+        let public = hall.file("round-3/game-1.pgn");
+        assert!(public.contains("1. e4 *"), "{public}");
+        hall.begin(20, 3);
+        assert_eq!(hall.file("round-3/game-1.pgn"), public);
+        hall.begin(30, 4);
+        assert_eq!(hall.file("round-3/game-1.pgn"), public);
+        let next = hall.file("round-4/game-1.pgn");
+        assert!(!next.contains("1. e4"), "{next}");
+        // What is held back of the round before still comes.
+        hall.play(24, 1, 2, "e7e5");
+        let mut rounds = hall.begin(31, 4);
+        assert_eq!(rounds.numbers(), (4, Some(3)));
+        hall.write(&mut rounds, 200);
+        let public = hall.file("round-3/game-1.pgn");
+        assert!(public.contains("1. e4 e5 *"), "{public}");
     }
 
     #[test]

@@ -3,12 +3,19 @@
 //! A delayed broadcast is the fold over the acts that are old enough. Result, retraction and new game are acts like
 //! moves, so none of them shows before its time.
 
-use jiff::Timestamp;
+mod act;
+
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
-use super::clocks::{Readings, TimedClock};
+use act::{Noted, PublicAct, Start, What};
+
+use super::{
+    clocks::{Readings, TimedClock},
+    mark::PublicMark,
+    runs::{HeardAt, Moment, Runs, Starts},
+};
 use crate::{
-    event::{Body, Event, GameResult, MoveMade, Source, notice},
+    event::{Event, GameResult, MoveMade},
     game::{Pgn, PgnMove, PgnStart},
     terms::Side,
     tournament::Delay,
@@ -22,65 +29,26 @@ const MAX_ACTS: usize = 4_000;
 /// The acts at one board, and the readings of its clock between half-moves.
 #[derive(Clone, Debug, Default)]
 pub struct PublicRecord {
-    acts: Vec<Act>,
+    acts: Vec<PublicAct>,
     last_seq: u64,
     readings: Readings,
+    runs: Runs,
+    /// What was public before this process.
+    mark: Option<PublicMark>,
+    /// The last event that was public. What was published stays, whatever is set since: a clock, or the delay.
+    public_seq: u64,
 }
 
 /// What tells one public state of a board from others: the number of the last event, the number of public acts, and the
 /// time of the newest reading of the clock that is old enough.
 pub(super) type PublicState = (u64, usize, Option<i64>);
 
-#[derive(Clone, Debug)]
-struct Act {
-    /// When it became known, as Unix time in milliseconds.
-    known_ms: i64,
-    /// When it happened, as Unix time in milliseconds, which is before the daemon was sure of it.
-    at_ms: i64,
-    game: u32,
-    what: What,
-}
-
-#[derive(Clone, Debug)]
-enum What {
-    Started(Start),
-    Moved {
-        made: Box<MoveMade>,
-        /// True where a person entered it: nobody measured when it was played.
-        entered: bool,
-    },
-    Retracted {
-        to_ply: u32,
-        /// True where the half-moves that follow are told again.
-        corrected: bool,
-        /// Where the game counts from another start position now, of standard chess.
-        fen: Option<String>,
-    },
-    Ended {
-        result: GameResult,
-    },
-    Resumed,
-    /// The daemon asks an arbiter, because the next result contradicts what is known.
-    Questioned,
-    /// The pieces were set up anew without a result, so the clock is not that of the game any more.
-    Parked,
-}
-
-#[derive(Clone, Debug)]
-struct Start {
-    fen: String,
-    chess960: bool,
-    players: [Option<String>; 2],
-    event: Option<String>,
-    round: Option<u32>,
-}
-
 /// A game as the public sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownGame {
     /// Number on its board.
     pub number: u32,
-    /// Names of White and of Black, from the event that began the game.
+    /// Names of White and of Black, from the event that began the game, or from one that corrected them.
     pub players: [Option<String>; 2],
     /// Name of the tournament, from the same event.
     pub event: Option<String>,
@@ -95,43 +63,28 @@ pub struct ShownGame {
 }
 
 impl PublicRecord {
-    /// Takes an event, unless one with its number was taken before. `now_ms` is its time if it has none itself. True
-    /// when a game changed.
-    pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
+    /// Notes when an event was heard, unless one with its number was. Returns when it was decided, by the time of the
+    /// broadcast, and what [`Self::take_noted`] needs.
+    pub(super) fn note(&mut self, event: &Event, heard: HeardAt) -> Option<(i64, Noted)> {
         if event.seq <= self.last_seq {
-            return false;
+            return None;
         }
         self.last_seq = event.seq;
-        let Some(game) = event.game else { return false };
-        let what = match &event.body {
-            Body::GameStarted {
-                fen,
-                chess960,
-                white,
-                black,
-                event,
-                round,
-            } => What::Started(Start {
-                fen: fen.clone(),
-                chess960: *chess960,
-                players: [white.clone(), black.clone()],
-                event: event.clone(),
-                round: *round,
-            }),
-            Body::Move(made) => What::Moved {
-                made: Box::new(made.clone()),
-                entered: event.source == Some(Source::Arbiter) && made.clock.is_none(),
-            },
-            Body::MovesRetracted { to_ply, reason, fen } => What::Retracted {
-                to_ply: *to_ply,
-                corrected: reason == "corrected_by_arbiter" || fen.is_some(),
-                fen: fen.clone(),
-            },
-            Body::GameEnded { result, .. } => What::Ended { result: *result },
-            Body::GameResumed { .. } => What::Resumed,
-            Body::Notice { code, .. } if code == notice::RESULT_CONTRADICTS => What::Questioned,
-            Body::Notice { code, .. } if code == notice::SET_UP_WITHOUT_RESULT => What::Parked,
-            _ => return false,
+        let (known, at) = self.runs.note(event, heard);
+        self.runs.forget_before(self.acts.first().map(|act| act.known));
+        Some((self.runs.starts().ms(known), Noted { known, at }))
+    }
+
+    /// Takes an event, unless one with its number was taken before. True when a game changed.
+    pub fn take(&mut self, event: &Event, heard: impl Into<HeardAt>) -> bool {
+        let noted = self.note(event, heard.into());
+        noted.is_some_and(|(_, noted)| self.take_noted(event, noted))
+    }
+
+    /// Takes an event that was noted. True when a game changed.
+    pub(super) fn take_noted(&mut self, event: &Event, noted: Noted) -> bool {
+        let Some((game, what)) = event.game.zip(What::of(event)) else {
+            return false;
         };
         // The events of a game that began before, or in another round, do not belong here.
         if !matches!(what, What::Started(_)) && !self.acts.iter().rev().any(|act| act.game == game) {
@@ -140,18 +93,53 @@ impl PublicRecord {
         if self.acts.len() >= MAX_ACTS && matches!(what, What::Moved { .. } | What::Retracted { .. }) {
             return false;
         }
-        let stamp = event.time.as_deref().and_then(|time| time.parse().ok());
-        let known_ms = stamp.map_or(now_ms, Timestamp::as_millisecond);
-        // These are the seconds of an evening, so the product is far from any limit.
-        let late_ms = event.at.map_or(0, |at| ((event.t - at).max(0.0) * 1000.0) as i64);
-        self.acts.push(Act {
-            known_ms,
-            at_ms: known_ms - late_ms,
+        let is_marked =
+            matches!(&what, What::Started(start) if self.has_mark_of(game, start.time.as_deref()));
+        if let Some(mark) = self.mark.take_if(|_| is_marked) {
+            self.public_seq = mark.seq;
+        }
+        let Noted { known, at } = noted;
+        self.acts.push(PublicAct {
+            seq: event.seq,
+            known,
+            at,
             game,
             what,
         });
         self.forget_the_oldest();
         true
+    }
+
+    /// Takes what was public before.
+    pub(super) fn remember(&mut self, mark: PublicMark) {
+        self.mark = Some(mark);
+    }
+
+    /// True where a game was public before this process that began at `time` according to its event.
+    pub(super) fn has_mark_of(&self, game: u32, time: Option<&str>) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.is_of(game, time))
+    }
+
+    /// True once a game of the mark has come: what comes now is later.
+    pub(super) fn is_past_its_mark(&self) -> bool {
+        self.public_seq > 0
+    }
+
+    /// What is public at `now_ms`, with `shown` as the game, for the time after a restart. It stays public from now on.
+    pub(super) fn mark(&mut self, shown: Option<u32>, now_ms: i64, delay: Delay) -> Option<PublicMark> {
+        let public = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
+        let last = public.last().map(|(_, act)| act.seq);
+        self.public_seq = self.public_seq.max(last.unwrap_or_default());
+        let start = self.acts.iter().find_map(|act| match &act.what {
+            What::Started(start) if Some(act.game) == shown => Some((act.game, start)),
+            _ => None,
+        });
+        let mark = start.map(|(game, start)| PublicMark {
+            game,
+            began: start.time.clone(),
+            seq: self.public_seq,
+        });
+        mark.or_else(|| self.mark.clone())
     }
 
     /// Takes a reading of the clock. Returns when it becomes public at the earliest, as Unix time in milliseconds; none
@@ -170,13 +158,15 @@ impl PublicRecord {
                 _ => None,
             })
         };
-        let is_public = |act: &Act| act.known_ms.saturating_add(delay.ms) <= clock.at_ms;
-        let public = moves().find(|(act, _)| is_public(act)).map(|(act, _)| act.at_ms);
+        let starts = self.runs.starts();
+        let is_public = |act: &PublicAct| starts.ms(act.known).saturating_add(delay.ms) <= clock.at_ms;
+        let public = moves().find(|(act, _)| is_public(act));
+        let public = public.map(|(act, _)| starts.ms(act.at));
         let moved = moves().find_map(|(act, made)| {
             Some(TimedClock {
                 game: act.game,
                 clock: made.clock?,
-                at_ms: act.at_ms,
+                at_ms: starts.ms(act.at),
             })
         });
         self.readings.forget_before(public.unwrap_or(i64::MIN));
@@ -184,7 +174,7 @@ impl PublicRecord {
     }
 
     fn forget_the_oldest(&mut self) {
-        let starts = |act: &Act| matches!(act.what, What::Started(_));
+        let starts = |act: &PublicAct| matches!(act.what, What::Started(_));
         // A finished game stays shown whatever comes after it, so the later games go.
         while self.acts.iter().filter(|act| starts(act)).count() > MAX_GAMES {
             let shown = self.shown(i64::MAX, Delay::default()).map(|shown| shown.number);
@@ -202,28 +192,32 @@ impl PublicRecord {
     /// A game that ended with a result is shown until the end of the round, whatever is set up after it.
     #[must_use]
     pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<ShownGame> {
+        let starts = self.runs.starts();
         let mut game: Option<Unfolding> = None;
         for (_, act) in self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms) {
             match (&act.what, &mut game) {
                 (What::Started(_), Some(game)) if game.is_decided() => {}
                 (What::Started(start), _) => game = Some(Unfolding::new(act, start)),
-                (what, Some(game)) if act.game == game.number => game.take(what, act.at_ms),
+                (what, Some(game)) if act.game == game.number => game.take(what, act.at),
                 _ => {}
             }
         }
         let mut readings = self.readings.due(now_ms.saturating_sub(delay.ms));
         let held_ms = self.held_since_ms(now_ms, delay);
         game.map(|game| {
-            let clock = readings.find(|clock| clock.at_ms < held_ms && game.has(clock));
-            game.shown(delay.moves, clock)
+            let clock = readings.find(|clock| clock.at_ms < held_ms && game.has(clock, &starts));
+            game.shown(delay.moves, clock, &self.runs)
         })
     }
 
     /// Since when something is held back at `now_ms`, as Unix time in milliseconds. Clocks that were read since then
     /// would betray it.
     fn held_since_ms(&self, now_ms: i64, delay: Delay) -> i64 {
+        let starts = self.runs.starts();
         let held = self.by_time(delay).filter(|(public_ms, _)| *public_ms > now_ms);
-        held.map(|(_, act)| act.known_ms).min().unwrap_or(i64::MAX)
+        held.map(|(_, act)| starts.ms(act.known))
+            .min()
+            .unwrap_or(i64::MAX)
     }
 
     /// A number for what is public at `now_ms`, which no other state of the game has.
@@ -234,17 +228,25 @@ impl PublicRecord {
         (self.last_seq, public.count(), read.map(|clock| clock.at_ms))
     }
 
-    /// The acts, each with the Unix time in milliseconds at which it becomes public.
-    fn by_time(&self, delay: Delay) -> impl Iterator<Item = (i64, &Act)> {
+    /// The acts, each with the Unix time in milliseconds at which it becomes public: none before those that came before
+    /// it.
+    fn by_time(&self, delay: Delay) -> impl Iterator<Item = (i64, &PublicAct)> {
+        let starts = self.runs.starts();
         let mut ended: Option<i64> = None;
+        let mut latest = i64::MIN;
         self.acts.iter().map(move |act| {
+            let known_ms = starts.ms(act.known);
             if matches!(act.what, What::Ended { .. }) {
-                ended = Some(act.known_ms);
+                ended = Some(known_ms);
             }
             // An act after a result that is held back would betray the result, or take its place.
-            let held = ended.filter(|ended| act.known_ms >= *ended);
-            let held_ms = held.map_or(act.known_ms, |ended| ended.saturating_add(delay.result_ms));
-            (act.known_ms.max(held_ms).saturating_add(delay.ms), act)
+            let held = ended.filter(|ended| known_ms >= *ended);
+            let held_ms = held.map_or(known_ms, |ended| ended.saturating_add(delay.result_ms));
+            let public_ms = known_ms.max(held_ms).saturating_add(delay.ms);
+            if act.seq > self.public_seq {
+                latest = latest.max(public_ms);
+            }
+            (latest, act)
         })
     }
 
@@ -262,33 +264,32 @@ impl PublicRecord {
 struct Unfolding {
     number: u32,
     start: Start,
-    date: Option<String>,
-    /// The moves with their Unix times in milliseconds, where known.
-    moves: Vec<(MoveMade, Option<i64>)>,
+    began: Moment,
+    /// The moves with their times, where known.
+    moves: Vec<(MoveMade, Option<Moment>)>,
     result: GameResult,
     ended: bool,
     /// True while the next result waits for an arbiter's word.
     questioned: bool,
     /// Half-moves that a correction took out. Those that come again keep their times.
-    taken_out: Vec<(MoveMade, Option<i64>)>,
-    /// Since when the position stands, as Unix time in milliseconds.
-    since_ms: i64,
+    taken_out: Vec<(MoveMade, Option<Moment>)>,
+    /// Since when the position stands.
+    since: Moment,
     parked: bool,
 }
 
 impl Unfolding {
-    fn new(act: &Act, start: &Start) -> Self {
-        let date = Timestamp::from_millisecond(act.at_ms).ok();
+    fn new(act: &PublicAct, start: &Start) -> Self {
         Self {
             number: act.game,
             start: start.clone(),
-            date: date.map(|at| at.strftime("%Y.%m.%d").to_string()),
+            began: act.at,
             moves: Vec::new(),
             result: GameResult::Open,
             ended: false,
             questioned: false,
             taken_out: Vec::new(),
-            since_ms: act.at_ms,
+            since: act.at,
             parked: false,
         }
     }
@@ -297,22 +298,23 @@ impl Unfolding {
         self.result.is_forfeit() || self.result != GameResult::Open && !self.moves.is_empty()
     }
 
-    fn take(&mut self, what: &What, at_ms: i64) {
+    fn take(&mut self, what: &What, at: Moment) {
         if let What::Moved { .. } | What::Retracted { .. } | What::Resumed = what {
-            (self.since_ms, self.parked) = (at_ms, false);
+            (self.since, self.parked) = (at, false);
         }
         match what {
             What::Started(_) => {}
+            What::Named(names) => self.start.names = names.clone(),
             What::Moved { made, entered } => {
                 self.moves.truncate((made.ply as usize).saturating_sub(1));
                 let same =
-                    |(old, _): &(MoveMade, Option<i64>)| old.uci == made.uci && old.clock == made.clock;
+                    |(old, _): &(MoveMade, Option<Moment>)| old.uci == made.uci && old.clock == made.clock;
                 let before = self
                     .taken_out
                     .iter()
                     .position(same)
                     .map(|i| self.taken_out.remove(i).1);
-                let seen = (!entered).then_some(at_ms);
+                let seen = (!entered).then_some(at);
                 self.moves.push(((**made).clone(), before.unwrap_or(seen)));
             }
             What::Retracted {
@@ -345,10 +347,10 @@ impl Unfolding {
 
     /// True where the clock shows the times of the present position. After a press that belongs to no half-move yet it
     /// does not. When a game is over, people set its clock for the next.
-    fn has(&self, clock: &TimedClock) -> bool {
+    fn has(&self, clock: &TimedClock, starts: &Starts) -> bool {
         let goes_on = !self.ended && !self.parked && clock.game == self.number;
         goes_on
-            && clock.at_ms >= self.since_ms
+            && clock.at_ms >= starts.ms(self.since)
             && clock.clock.running.is_none_or(|side| side == self.to_move())
     }
 
@@ -363,7 +365,7 @@ impl Unfolding {
     }
 
     /// The game with its clocks: as they were read last, or else as they were at the last half-move.
-    fn shown(mut self, hidden_moves: u32, read: Option<&TimedClock>) -> ShownGame {
+    fn shown(mut self, hidden_moves: u32, read: Option<&TimedClock>, runs: &Runs) -> ShownGame {
         if !self.ended {
             let hidden = 2 * hidden_moves as usize;
             self.moves.truncate(self.moves.len().saturating_sub(hidden));
@@ -372,7 +374,7 @@ impl Unfolding {
         let last = read.map(|read| read.clock).or(last);
         let pgn = Pgn {
             tags: Vec::new(),
-            moves: self.readable(),
+            moves: self.readable(runs),
             clocks: last.map(|clock| [clock.white_ms, clock.black_ms]),
             ..Pgn::begun(&PgnStart {
                 board: "",
@@ -388,24 +390,24 @@ impl Unfolding {
         .ended(self.result);
         ShownGame {
             number: self.number,
-            players: self.start.players,
-            event: self.start.event,
-            round: self.start.round,
-            date: self.date,
+            players: self.start.names.players,
+            event: self.start.names.event,
+            round: self.start.names.round,
+            date: runs.date(self.number, self.began),
             pgn,
             live: !self.ended,
         }
     }
 
     /// The half-moves for a reader of PGN. Their names are made by playing them; one that cannot be played has none.
-    fn readable(&self) -> Vec<PgnMove> {
+    fn readable(&self, runs: &Runs) -> Vec<PgnMove> {
         let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
         let mode = CastlingMode::from_chess960(self.start.chess960);
         let mut position = setup.into_position::<Chess>(mode).ok();
-        let mut before: Option<i64> = None;
+        let mut before: Option<Moment> = None;
         let mut moves = Vec::with_capacity(self.moves.len());
-        for (i, (made, at_ms)) in self.moves.iter().enumerate() {
+        for (i, (made, at)) in self.moves.iter().enumerate() {
             let named = position.take().and_then(|here| played(here, made));
             let (san, after) = named.unzip();
             // After an illegal move that stands, readers go on from the position after it.
@@ -420,12 +422,11 @@ impl Unfolding {
                 uci: made.uci.clone(),
                 fen: made.fen.clone(),
                 clock_ms: clock(made),
-                // Somebody may have set the wall clock back meanwhile.
                 used_ms: before
-                    .zip(*at_ms)
-                    .map(|(before, at_ms)| u64::try_from(at_ms - before).unwrap_or(0)),
+                    .zip(*at)
+                    .and_then(|(before, at)| runs.between(self.number, before, at)),
             });
-            before = *at_ms;
+            before = *at;
         }
         moves
     }
@@ -445,3 +446,5 @@ fn played(position: Chess, made: &MoveMade) -> Option<(String, Chess)> {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wall_clock;

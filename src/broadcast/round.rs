@@ -7,7 +7,9 @@ use super::{
     clocks::TimedClock,
     index::{Index, IndexPairing, RoundCount, TournamentFile, json},
     kept::KeptFile,
+    mark::{self, Marks, PublicMark},
     record::{PublicRecord, PublicState, ShownGame},
+    runs::HeardAt,
     teams::matches,
 };
 use crate::{
@@ -29,6 +31,10 @@ pub struct Round {
     kept: BTreeMap<usize, KeptFile>,
     /// The number of games of the other rounds, by the rounds' numbers.
     others: BTreeMap<u32, RoundCount>,
+    /// The games that were public in other rounds, each with its board.
+    elsewhere: Vec<(String, PublicMark)>,
+    /// True where nothing but the times decides which games are of this round.
+    goes_by_time: bool,
 }
 
 /// A game as it is public.
@@ -84,6 +90,8 @@ impl Round {
             by_hand,
             kept: BTreeMap::new(),
             others: BTreeMap::new(),
+            elsewhere: Vec::new(),
+            goes_by_time: false,
         }
     }
 
@@ -108,23 +116,56 @@ impl Round {
         self.others.insert(number, count);
     }
 
+    /// Takes what was public of this round before, and what of others. With `goes_by_time` somebody says when the rounds
+    /// began, so that a game may be of another round than it was.
+    pub(super) fn remember(
+        &mut self,
+        marks: Marks,
+        elsewhere: Vec<(String, PublicMark)>,
+        goes_by_time: bool,
+    ) {
+        for (board, mark) in marks {
+            if let Some(table) = self.tables.iter_mut().find(|table| table.id == board) {
+                table.record.remember(mark);
+            }
+        }
+        (self.elsewhere, self.goes_by_time) = (elsewhere, goes_by_time);
+    }
+
     /// Takes an event of any board. True when files may change. A game belongs to its end to the round in which it
     /// began.
-    pub fn take(&mut self, event: &Event, now_ms: i64) -> bool {
-        let told = event.time.as_deref().and_then(|time| time.parse().ok());
-        let at_ms = told.map_or(now_ms, jiff::Timestamp::as_millisecond);
+    pub fn take(&mut self, event: &Event, heard: impl Into<HeardAt>) -> bool {
+        let board = event.id.rsplit_once('/').map_or("", |(table, _)| table);
+        let Some(i) = self.tables.iter().position(|known| known.id == board) else {
+            return false;
+        };
+        let Some((at_ms, noted)) = self.tables[i].record.note(event, heard.into()) else {
+            return false;
+        };
+        let is_start = matches!(event.body, Body::GameStarted { .. });
+        if is_start && !self.is_ours(i, event, at_ms) {
+            return false;
+        }
+        self.tables[i].record.take_noted(event, noted)
+    }
+
+    /// True where the game that `event` begins at a table is of this round. The times in events are those of a wall
+    /// clock, which somebody may have set since the round began. So what was public before goes first.
+    fn is_ours(&self, table: usize, event: &Event, at_ms: i64) -> bool {
         let Tournament {
             since_ms, until_ms, ..
         } = self.tournament;
-        let is_ours = since_ms <= at_ms && until_ms.is_none_or(|until_ms| at_ms < until_ms);
-        if !is_ours && matches!(event.body, Body::GameStarted { .. }) {
-            return false;
+        let has_begun = since_ms <= at_ms;
+        let goes_on = until_ms.is_none_or(|until_ms| at_ms < until_ms);
+        if self.goes_by_time {
+            return has_begun && goes_on;
         }
-        let table = event.id.rsplit_once('/').map_or("", |(table, _)| table);
-        match self.tables.iter_mut().find(|known| known.id == table) {
-            Some(table) => table.record.take(event, now_ms),
-            None => false,
-        }
+        let Table { id, record, .. } = &self.tables[table];
+        let (game, time) = (event.game.unwrap_or_default(), event.time.as_deref());
+        let mut elsewhere = self.elsewhere.iter();
+        let was_elsewhere = elsewhere.any(|(board, mark)| board == id && mark.is_of(game, time));
+        let is_later = (has_begun || record.is_past_its_mark()) && goes_on;
+        record.has_mark_of(game, time) || is_later && !was_elsewhere
     }
 
     /// Takes a reading of the clock of a board, `GATEWAY/BOARD`. Returns when it becomes public at the earliest, as Unix
@@ -152,6 +193,10 @@ impl Round {
         let boards = self.boards(now_ms);
         let folder = format!("round-{}", self.tournament.round);
         let mut files = Files::new();
+        let marks = self.marks(now_ms);
+        if !marks.is_empty() {
+            files.insert(mark::name(self.tournament.round), mark::text(&marks));
+        }
         let games: Vec<String> = boards.iter().map(Board::text).collect();
         for (number, game) in (1..).zip(&games) {
             files.insert(format!("{folder}/game-{number}.pgn"), game.clone());
@@ -173,6 +218,16 @@ impl Round {
         files.insert(format!("{folder}/index.json"), json(&index));
         files.insert("tournament.json".into(), json(&self.summary(count(&boards))));
         files
+    }
+
+    /// What is public at `now_ms`, for the time after a restart.
+    fn marks(&mut self, now_ms: i64) -> Marks {
+        let delay = self.tournament.delay;
+        let marks = self.tables.iter_mut().filter_map(|table| {
+            let shown = table.shown(now_ms, delay).map(|shown| shown.number);
+            Some((table.id.clone(), table.record.mark(shown, now_ms, delay)?))
+        });
+        marks.collect()
     }
 
     /// How many games there are at `now_ms`.

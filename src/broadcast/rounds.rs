@@ -6,6 +6,7 @@ use super::{
     clocks::TimedClock,
     index::RoundCount,
     round::{Files, Published, Round},
+    runs::HeardAt,
 };
 use crate::event::Event;
 
@@ -39,12 +40,10 @@ impl Rounds {
     }
 
     /// Takes an event of any board. True when files may change.
-    pub(super) fn take(&mut self, event: &Event, now_ms: i64) -> bool {
-        let former = self
-            .former
-            .as_mut()
-            .is_some_and(|round| round.take(event, now_ms));
-        self.current.take(event, now_ms) || former
+    pub(super) fn take(&mut self, event: &Event, heard: impl Into<HeardAt>) -> bool {
+        let heard = heard.into();
+        let former = self.former.as_mut().is_some_and(|round| round.take(event, heard));
+        self.current.take(event, heard) || former
     }
 
     /// Takes a reading of the clock of a board. Returns when it becomes public at the earliest, as Unix time in

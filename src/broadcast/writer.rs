@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -15,6 +14,7 @@ use super::{
     open::open,
     round::{Files, Published},
     rounds::{Picture, Rounds},
+    steady::SteadyClock,
 };
 use crate::{
     config::{Broadcast, Lichess},
@@ -25,8 +25,9 @@ use crate::{
 const TOGETHER: Duration = Duration::from_millis(100);
 /// How long to wait before trying again to write the folder.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often the writer looks at the wall clock, which somebody may set while something waits to become public.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Nothing is waited for in one go for longer. A wait of years would be too long for a timer.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
 
 /// Events and readings of clocks that are told together.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +48,7 @@ pub(super) type Games = watch::Receiver<Vec<Published>>;
 /// A broadcast: events in, files out.
 #[derive(Debug)]
 pub(super) struct Writer {
+    clock: SteadyClock,
     rounds: Rounds,
     folder: Option<Folder>,
     current: watch::Sender<Vec<Published>>,
@@ -64,7 +66,8 @@ pub(super) struct Readers {
 impl Writer {
     /// A broadcast as configured. A board whose name has no gateway is one of `gateway`.
     pub(super) fn new(settings: &Broadcast, gateway: &str) -> (Self, Readers) {
-        let (rounds, lichess) = open(settings, gateway, Timestamp::now().as_millisecond());
+        let clock = SteadyClock::start();
+        let (rounds, lichess) = open(settings, gateway, clock.now_ms());
         let (number, before) = rounds.numbers();
         let folder = settings.folder.display();
         let boards = settings.boards.len();
@@ -77,6 +80,7 @@ impl Writer {
         let (current, current_games) = watch::channel(Vec::new());
         let (former, former_games) = watch::channel(Vec::new());
         let writer = Self {
+            clock,
             rounds,
             folder: Some(Folder::new(settings.folder.clone())),
             current,
@@ -105,12 +109,13 @@ impl Writer {
             tokio::select! {
                 told = events.recv() => {
                     let Some(told) = told else { return };
-                    for (event, at_ms) in &told.events {
-                        changed |= self.rounds.take(event, *at_ms);
+                    for (event, written_ms) in &told.events {
+                        changed |= self.rounds.take(event, self.clock.heard(*written_ms));
                     }
                     let clocks = told.clocks.iter();
-                    let clocks = clocks.filter_map(|(board, clock)| self.rounds.take_clock(board, *clock));
-                    let public = clocks.min().map(|public_ms| after(public_ms, Timestamp::now().as_millisecond()));
+                    let clocks = clocks
+                        .filter_map(|(board, clock)| self.rounds.take_clock(board, self.clock.read(*clock)));
+                    let public = clocks.min().map(|public_ms| after(public_ms, self.clock.now_ms()));
                     if told.more {
                         due = None;
                         changed = true;
@@ -132,7 +137,7 @@ impl Writer {
 
     /// Writes what is public now; returns when to look again.
     async fn write(&mut self) -> Option<Instant> {
-        let now_ms = Timestamp::now().as_millisecond();
+        let now_ms = self.clock.now_ms();
         let Picture {
             files,
             current,
@@ -180,7 +185,7 @@ impl Writer {
 
 /// When to look at what becomes public at a Unix time in milliseconds, if it is `now_ms` now.
 fn after(public_ms: i64, now_ms: i64) -> Instant {
-    let wait = Duration::from_millis(u64::try_from(public_ms - now_ms).unwrap_or(0));
+    let wait = Duration::from_millis(u64::try_from(public_ms.saturating_sub(now_ms)).unwrap_or(0));
     Instant::now() + wait.min(LONGEST_WAIT)
 }
 

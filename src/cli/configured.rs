@@ -4,7 +4,10 @@ use std::{io, path::PathBuf};
 
 use clap::Args;
 
-use super::{backup, check, diagnose, journal, logging, names, pgn, reach, restore, run};
+use super::{
+    backup, check, diagnose, journal, logging, names, pgn, reach, restore, run,
+    said_time::{self, SaidTime},
+};
 use crate::{
     config::{Config, ConfigError, Env},
     journal::query::Filter,
@@ -116,6 +119,12 @@ pub(super) struct ShowJournal {
     /// Only events with at least this number on their board
     #[arg(long)]
     since_seq: Option<u64>,
+    /// Only from this time on: 20:14, "2026-11-26 20:14" (both local time) or 2026-11-26T20:14:00+01:00
+    #[arg(long, value_parser = said_time::parse, value_name = "TIME")]
+    since: Option<SaidTime>,
+    /// Only before this time
+    #[arg(long, value_parser = said_time::parse, value_name = "TIME")]
+    until: Option<SaidTime>,
     /// Only the last so many
     #[arg(long)]
     last: Option<u64>,
@@ -127,7 +136,10 @@ pub(super) struct ShowJournal {
 impl ShowJournal {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let (path, filter) = self.kept.find()?;
+        let (since_ms, until_ms) = said_time::stretch(&path, self.since, self.until)?;
         let filter = Filter {
+            since_ms,
+            until_ms,
             kind: self.kind,
             since_seq: self.since_seq,
             last: self.last,

@@ -40,7 +40,7 @@ fn command(kept: &KeptCommand) -> Value {
     let reply = read(&kept.record.reply);
     let time = Timestamp::from_millisecond(kept.received_ms).ok();
     json!({
-        "board": &kept.board,
+        "board": Some(&kept.board).filter(|board| !board.is_empty()),
         "time": time.map(|time| format!("{time:.3}")),
         "verb": &kept.record.verb,
         "ref": kept.record.reference.as_deref().map(read),

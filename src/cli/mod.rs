@@ -28,6 +28,7 @@ mod replay;
 mod restore;
 pub mod rule;
 mod run;
+mod said_time;
 pub mod schema;
 mod settings;
 mod simulate;

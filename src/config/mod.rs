@@ -397,6 +397,16 @@ impl Config {
     /// the pairings of the round.
     #[must_use]
     pub fn players(&self, board: &BoardConfig) -> [Option<String>; 2] {
+        self.seated(board).0
+    }
+
+    /// True where the players at `board` are those of pairings.
+    #[must_use]
+    pub fn is_paired(&self, board: &BoardConfig) -> bool {
+        self.seated(board).1
+    }
+
+    fn seated(&self, board: &BoardConfig) -> ([Option<String>; 2], bool) {
         let named = [board.table.white.clone(), board.table.black.clone()];
         let paired = self.paired().remove(board.id.as_str());
         let is_put = self
@@ -404,8 +414,8 @@ impl Config {
             .as_ref()
             .is_some_and(|round| round.pairings.is_some());
         match paired {
-            Some(paired) if is_put || named.iter().all(Option::is_none) => paired,
-            _ => named,
+            Some(paired) if is_put || named.iter().all(Option::is_none) => (paired, true),
+            _ => (named, false),
         }
     }
 

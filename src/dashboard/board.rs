@@ -215,6 +215,10 @@ impl Board {
         {
             self.of_round = Some((game, players));
         }
+        // Pairings that were put in force for the next round do not change them, but a correction does.
+        if let (Some(game), Body::NamesCorrected { white, black, .. }) = (event.game, &event.body) {
+            self.sat.insert(game, [white.clone(), black.clone()]);
+        }
         self.event_weight += weigh(&event);
         if let Some(before) = self.events.insert(event.seq, event) {
             self.event_weight -= weigh(&before);

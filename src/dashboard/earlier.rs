@@ -117,6 +117,7 @@ fn is_of_record(event: &Event) -> bool {
     matches!(
         event.body,
         Body::GameStarted { .. }
+            | Body::NamesCorrected { .. }
             | Body::Move(_)
             | Body::MovesRetracted { .. }
             | Body::GameEnded { .. }

@@ -107,6 +107,12 @@ impl FoldedGame {
                 self.players = [white.clone(), black.clone()];
                 self.began.clone_from(&event.time);
             }
+            Body::NamesCorrected {
+                white, black, round, ..
+            } => {
+                self.round = *round;
+                self.players = [white.clone(), black.clone()];
+            }
             Body::Move(made) => {
                 // The half-moves go on, so the missed ones were found or entered. A half-move that nobody saw does not
                 // count as found, and a half-move without a name is still missing.

@@ -109,6 +109,21 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         round: Option<u32>,
     },
+    /// The names of a game were corrected. These are in force, as if it had begun with them.
+    NamesCorrected {
+        /// White's name, where it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        white: Option<String>,
+        /// Black's name, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        black: Option<String>,
+        /// Name of the event, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        /// Number of the round, the same.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        round: Option<u32>,
+    },
     /// A half-move was completed.
     Move(MoveMade),
     /// Moves after `to_ply` no longer count.
@@ -192,6 +207,7 @@ impl Body {
             Self::ClockConnected => "clock_connected",
             Self::ClockDisconnected => "clock_disconnected",
             Self::GameStarted { .. } => "game_started",
+            Self::NamesCorrected { .. } => "names_corrected",
             Self::Move(_) => "move",
             Self::MovesRetracted { .. } => "moves_retracted",
             Self::Irregularity(_) => "irregularity",

@@ -1,7 +1,5 @@
 //! A game as PGN, with the clock after each half-move.
 
-use std::fmt::Write as _;
-
 use shakmaty::{CastlingMode, Chess, Color, Setup, fen::Fen};
 
 use crate::event::GameResult;
@@ -75,6 +73,27 @@ pub fn tag(pgn: &str, name: &str) -> Option<String> {
         .find_map(|line| line.strip_prefix(&start))?
         .strip_suffix("\"]")?;
     Some(value.replace("\\\"", "\"").replace("\\\\", "\\"))
+}
+
+/// The PGN with another value of a tag that it has.
+#[must_use]
+pub fn with_tag(pgn: &str, name: &str, value: &str) -> String {
+    let start = format!("[{name} \"");
+    let is_it = |line: &str| line.starts_with(&start);
+    let lines = pgn.split_inclusive('\n');
+    let tags = lines.clone().take_while(|line| line.starts_with('[')).count();
+    let changed = lines.enumerate().map(|(i, line)| match i < tags && is_it(line) {
+        true => tag_line(name, value),
+        false => line.to_owned(),
+    });
+    changed.collect()
+}
+
+/// The line of a tag. A line break would end the tag, and readers would take what follows for another one.
+fn tag_line(name: &str, value: &str) -> String {
+    let value = value.replace(char::is_control, " ");
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    format!("[{name} \"{value}\"]\n")
 }
 
 /// Longest line of the move text (PGN standard, section 4.3 of the export format).
@@ -185,10 +204,7 @@ impl Pgn {
     fn written(&self, first: &[String]) -> String {
         let mut text = String::new();
         for (name, value) in self.tags.iter().cloned().chain(self.own_tags()) {
-            // A line break would end the tag, and readers would take what follows for another one.
-            let value = value.replace(char::is_control, " ");
-            let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-            let _ = writeln!(text, "[{name} \"{value}\"]"); // a String takes everything
+            text.push_str(&tag_line(&name, &value));
         }
         text.push('\n');
         text.push_str(&self.move_text(first));
@@ -378,6 +394,19 @@ mod tests {
         let text = pgn.text();
         assert!(text.starts_with("[Event \"the \\\"Open\\\"\"]\n"));
         assert!(text.lines().all(|line| line.len() <= LINE));
+    }
+
+    #[test]
+    fn a_tag_gets_another_value_and_nothing_else_changes() {
+        let mut pgn = game(vec![made("e4", None)]);
+        for (name, value) in [("Date", "2024.02.29"), ("White", "A \"B\"")] {
+            pgn.tags.push((name.into(), value.into()));
+        }
+        let before = pgn.text();
+        let text = with_tag(&before, "Date", "2026.11.21");
+        assert_eq!(text, before.replace("2024.02.29", "2026.11.21"));
+        assert_eq!(with_tag(&before, "White", "A \"B\""), before);
+        assert_eq!(with_tag(&before, "Black", "C"), before);
     }
 
     #[test]

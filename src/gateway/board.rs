@@ -40,6 +40,7 @@ use super::{
     trouble::Trouble,
 };
 use crate::{
+    broadcast::GameDate,
     capture::Act,
     config::Id,
     event::notice,
@@ -59,8 +60,8 @@ const AT_ONCE: usize = 128;
 /// How many bytes to the board may wait. If there are more, the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
-/// The players at the boards, for the next game of each.
-pub(super) type Tables = Arc<BTreeMap<Id, Table>>;
+/// The players at the boards, for the next game of each. True where they are those of pairings.
+pub(super) type Tables = Arc<BTreeMap<Id, (Table, bool)>>;
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
@@ -135,6 +136,8 @@ pub(super) struct BoardTask {
     tape: Option<Tape>,
     /// What the log needs to know of the board's evening.
     evening: LogMemory,
+    /// The day on which the present game began.
+    date: GameDate,
     /// The time up to which a line has told what happened, where the line tells its own times.
     told: Option<Millis>,
     /// The commands that the board may still take.
@@ -166,7 +169,9 @@ impl BoardTask {
         let mates = Mates::new(shared.mates.clone());
         let players = settings.players.clone();
         let watcher = Watcher::new(settings, Some(snapshot));
+        let date = kept::date_of(&shared.journal_path, board, watcher.game().game).await;
         Self {
+            date,
             tape: shared
                 .captures
                 .then(|| Tape::new(&shared.journal_path, &plan.settings)),
@@ -412,8 +417,10 @@ impl BoardTask {
     /// Tells the watcher the players of its next games.
     fn seat(&mut self) {
         let table = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
-        if let Some(table) = table {
-            self.watcher.set_table(self.now(), table);
+        match table {
+            Some((table, true)) => self.watcher.pair(self.now(), table),
+            Some((table, false)) => self.watcher.set_table(self.now(), table),
+            None => {}
         }
     }
 

@@ -20,6 +20,34 @@ use crate::{
 /// How many bytes of a payload the journal keeps as they came.
 const MOST_KEPT: usize = 2048;
 
+/// A command to the gateway, of which the journal has to know once it is answered.
+#[derive(Clone, Debug)]
+pub(super) struct GatewayCommand {
+    verb: String,
+    payload: String,
+    reference: Value,
+}
+
+impl GatewayCommand {
+    pub(super) fn new(verb: &str, payload: &str, answer: &ReplyTo) -> Self {
+        Self {
+            verb: verb.to_owned(),
+            payload: payload.to_owned(),
+            reference: answer.reference.clone(),
+        }
+    }
+
+    /// The command with its answer, as the journal keeps it.
+    pub(super) fn answered(self, reply: &CommandReply) -> CommandRecord {
+        CommandRecord {
+            reference: written(&self.reference),
+            verb: self.verb,
+            payload: kept(&self.payload),
+            reply: kept_reply(&reply.payload),
+        }
+    }
+}
+
 /// A command for a board's task.
 #[derive(Clone, Debug)]
 pub(super) struct BoardCommand {
@@ -32,10 +60,7 @@ pub(super) struct BoardCommand {
 impl BoardCommand {
     /// The reference in the form of the journal.
     fn reference(&self) -> Option<String> {
-        match &self.answer.reference {
-            Value::Null => None,
-            value => Some(value.to_string()),
-        }
+        written(&self.answer.reference)
     }
 
     /// The earlier answer to a caller who repeats a command. The command is not carried out again.
@@ -108,6 +133,20 @@ impl BoardCommand {
     pub(super) fn refuse(&self, refusal: &Refusal) -> CommandReply {
         self.answer.refused(refusal.code(), refusal)
     }
+}
+
+fn written(reference: &Value) -> Option<String> {
+    (!reference.is_null()).then(|| reference.to_string())
+}
+
+/// An answer as the journal keeps it: of a long one, whether the command was carried out, for whom, and the beginning.
+fn kept_reply(reply: &str) -> String {
+    if reply.len() <= MOST_KEPT {
+        return reply.to_owned();
+    }
+    let whole: Value = serde_json::from_str(reply).unwrap_or_default();
+    let (reference, sender, ok) = (&whole["ref"], &whole["sender"], &whole["ok"]);
+    json!({ "ref": reference, "sender": sender, "ok": ok, "begins": shortened(reply, 200) }).to_string()
 }
 
 /// A payload as the journal keeps it. An arbiter's payloads are short. Of a long one the journal keeps the beginning

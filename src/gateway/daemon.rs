@@ -27,7 +27,7 @@ use super::{
     caster::Caster,
     clock::Timebase,
     clocks::NewestClocks,
-    commands::BoardCommand,
+    commands::{BoardCommand, GatewayCommand},
     desk::Desk,
     discovery,
     disk::Disk,
@@ -40,6 +40,7 @@ use super::{
     metrics::{Look, Metrics},
     ports::Ports,
     presence::Presence,
+    quota::Quota,
     serials::Serials,
     standing::{BoardStanding, Standings},
 };
@@ -94,6 +95,10 @@ struct Daemon {
     /// The configuration with the round in force.
     config: Config,
     desk: Desk,
+    /// The command at the desk that is under way.
+    under_way: Option<GatewayCommand>,
+    /// The commands of which the journal may still be told.
+    quota: Quota,
     tables: watch::Sender<Tables>,
     boot_id: String,
     clock: Timebase,
@@ -176,6 +181,8 @@ impl Daemon {
             lines,
             boot_id,
             desk,
+            under_way: None,
+            quota: Quota::new(),
             tables,
             clock,
             heartbeat,

@@ -70,6 +70,7 @@ impl LogMemory {
                 self.plies = 0;
                 self.cases.clear();
             }
+            Body::NamesCorrected { white, black, .. } => self.players = [white.clone(), black.clone()],
             Body::Move(made) => self.plies = made.ply,
             Body::MovesRetracted { to_ply, .. } => self.plies = *to_ply,
             Body::Irregularity(irregularity) => {
@@ -97,6 +98,10 @@ impl LogMemory {
         };
         Some(match &event.body {
             Body::GameStarted { .. } => (0, format!("game {game} began{names}")),
+            Body::NamesCorrected { .. } => (
+                self.plies,
+                format!("game {game}: its names were corrected{names}"),
+            ),
             Body::GameEnded { result, reason, .. } => {
                 let plies = self.plies;
                 let result = result.as_str();

@@ -46,18 +46,26 @@ pub struct Restore {
     _lock: File,
 }
 
+/// Says of a journal in use what helps whoever restores: not two daemons want it.
+fn running(error: JournalError) -> JournalError {
+    match error {
+        JournalError::Locked { path, pid } => JournalError::Running { path, pid },
+        other => other,
+    }
+}
+
 impl Restore {
     /// Takes the place of the journal at `path`.
     ///
     /// # Errors
-    /// [`JournalError::Locked`] when a daemon works there; when the file system refuses.
+    /// [`JournalError::Running`] when a daemon works there; when the file system refuses.
     pub fn begin(path: &Path) -> Result<Self, JournalError> {
         if let Some(folder) = path.parent() {
             make_folder(folder).map_err(io_error("create the folder", folder))?;
         }
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock(path)?,
+            _lock: lock(path).map_err(running)?,
         })
     }
 

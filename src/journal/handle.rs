@@ -102,6 +102,16 @@ impl Journal {
         Committed(committed)
     }
 
+    /// Hands over a command to the gateway, which leads to no events, without waiting for the thread. Returns false if the
+    /// thread is behind: the command is not kept then.
+    #[must_use]
+    pub fn try_note(&self, record: CommandRecord) -> bool {
+        let (answer, _) = oneshot::channel();
+        self.requests
+            .try_send(JournalRequest::Note(record, answer))
+            .is_ok()
+    }
+
     /// Takes events off the outbox. The acknowledgements are on disk within a tick: an event whose acknowledgement a
     /// crash loses is sent again.
     pub async fn acked(&self, positions: Vec<u64>) {

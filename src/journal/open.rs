@@ -39,6 +39,11 @@ pub enum JournalError {
         "the journal {path} is in use by process {pid}: two daemons cannot share one; give each its own `journal` path"
     )]
     Locked { path: PathBuf, pid: String },
+    /// A daemon has it that is about to lose it.
+    #[error(
+        "the daemon is running and has the journal {path} (process {pid}): stop it (`sudo systemctl stop dgt2mqtt`), restore, and start it again (`sudo systemctl start dgt2mqtt`)"
+    )]
+    Running { path: PathBuf, pid: String },
     /// A later version of the program wrote it.
     #[error(
         "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"

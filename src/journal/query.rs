@@ -6,6 +6,10 @@ use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
 use super::entry::CommandRecord;
 
+/// The time that an event names, in Unix milliseconds, or else the time at which it was written.
+const TIME_OF_EVENT: &str =
+    "coalesce(CAST(round(1000 * unixepoch(json ->> '$.time', 'subsec')) AS INTEGER), created_ms)";
+
 /// Which events to show. An event must meet every condition that is set.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -19,6 +23,11 @@ pub struct Filter {
     pub since_seq: Option<u64>,
     /// Only events with a smaller number on their board.
     pub before_seq: Option<u64>,
+    /// Only from this Unix time in milliseconds on. The time of an event is that which it names, or else that at which it
+    /// was written.
+    pub since_ms: Option<i64>,
+    /// Only before this one.
+    pub until_ms: Option<i64>,
     /// Only events after this one in the order of the journal, see [`KeptEvent::position`].
     pub after: Option<u64>,
     /// Only the last so many of the events that meet the other conditions, still oldest first.
@@ -37,8 +46,8 @@ pub struct KeptEvent<'a> {
 }
 
 impl Filter {
-    /// The SQL condition, and the values for its question marks.
-    fn condition(&self) -> (String, Vec<Value>) {
+    /// The SQL condition, and the values for its question marks; `time` is the expression for the time of a row.
+    fn condition(&self, time: &str) -> (String, Vec<Value>) {
         let mut conditions = String::new();
         let mut values = Vec::new();
         let mut add = |condition: &str, value: Value| {
@@ -61,6 +70,11 @@ impl Filter {
         if let Some(seq) = self.before_seq {
             add("seq < ?", Value::Integer(i64::try_from(seq).unwrap_or(i64::MAX)));
         }
+        for (bound, is) in [(self.since_ms, ">="), (self.until_ms, "<")] {
+            if let Some(bound) = bound {
+                add(&format!("{time} {is} ?"), Value::Integer(bound));
+            }
+        }
         if let Some(position) = self.after {
             add(
                 "n > ?",
@@ -71,8 +85,8 @@ impl Filter {
     }
 
     /// The SQL for `columns` of the rows of `table` that meet the condition, oldest first.
-    fn sql(&self, columns: &str, table: &str) -> (String, Vec<Value>) {
-        let (condition, values) = self.condition();
+    fn sql(&self, columns: &str, table: &str, time: &str) -> (String, Vec<Value>) {
+        let (condition, values) = self.condition(time);
         let sql = match self.last {
             None => format!("SELECT {columns} FROM {table}{condition} ORDER BY n"),
             Some(last) => format!(
@@ -104,7 +118,7 @@ pub fn each_event(
     mut show: impl FnMut(KeptEvent<'_>) -> bool,
 ) -> rusqlite::Result<()> {
     let connection = open(path)?;
-    let (sql, values) = filter.sql("n, created_ms, json", "events");
+    let (sql, values) = filter.sql("n, created_ms, json", "events", TIME_OF_EVENT);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
@@ -120,7 +134,8 @@ pub fn each_event(
     Ok(())
 }
 
-/// Calls `show` with each command, oldest first, until it returns false. Only the board and `last` of the filter count.
+/// Calls `show` with each command, oldest first, until it returns false. Only the board, the times and
+/// `last` of the filter count.
 ///
 /// # Errors
 /// When the file is missing, is no journal or cannot be read.
@@ -132,10 +147,16 @@ pub fn each_command(
     let connection = open(path)?;
     let filter = Filter {
         board: filter.board.clone(),
+        since_ms: filter.since_ms,
+        until_ms: filter.until_ms,
         last: filter.last,
         ..Filter::default()
     };
-    let (sql, values) = filter.sql("board, received_ms, ref, verb, payload, reply", "commands");
+    let (sql, values) = filter.sql(
+        "board, received_ms, ref, verb, payload, reply",
+        "commands",
+        "received_ms",
+    );
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
@@ -214,4 +235,74 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     Ok(connection)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test panics
+mod tests {
+    use super::*;
+    use crate::journal::{
+        batch::{Batch, NewRow},
+        entry::OutboxRow,
+        store::Store,
+    };
+
+    fn row(n: u64, created_ms: i64, json: &str) -> NewRow {
+        NewRow {
+            row: OutboxRow {
+                n,
+                board: "7".to_owned(),
+                seq: n,
+                kind: "move".to_owned(),
+                json: json.to_owned().into(),
+                is_secured: true,
+            },
+            id: format!("gw/7/{n}"),
+            game: Some(1),
+            created_ms,
+        }
+    }
+
+    #[test]
+    fn a_stretch_goes_by_the_times_of_the_events() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.sqlite");
+        let mut store = Store::open(&path).unwrap();
+        store.create_tables("gw").unwrap();
+        store.prepare_commanded().unwrap();
+        let batch = Batch {
+            rows: vec![
+                row(1, 0, r#"{"time":"2026-11-26T20:13:59.999Z"}"#),
+                row(2, 0, r#"{"time":"2026-11-26T20:14:00.000Z"}"#),
+                // Nobody had set the wall clock, by which it was written all the same.
+                row(3, 1_795_724_045_000, r#"{"time":null}"#),
+                row(4, 0, r#"{"time":"2026-11-26T20:15:00.000Z"}"#),
+            ],
+            ..Batch::default()
+        };
+        store.write(&batch, 0).unwrap();
+        let found = |since: Option<&str>, until: Option<&str>| {
+            let ms = |text: Option<&str>| {
+                text.map(|text| text.parse::<jiff::Timestamp>().unwrap().as_millisecond())
+            };
+            let filter = Filter {
+                board: Some("7".to_owned()),
+                since_ms: ms(since),
+                until_ms: ms(until),
+                ..Filter::default()
+            };
+            let mut found = Vec::new();
+            each_event(&path, &filter, |kept| {
+                found.push(kept.position);
+                true
+            })
+            .unwrap();
+            found
+        };
+        let (since, until) = ("2026-11-26T20:14:00Z", "2026-11-26T20:15:00Z");
+        assert_eq!(found(None, None), [1, 2, 3, 4]);
+        assert_eq!(found(Some(since), None), [2, 3, 4]);
+        assert_eq!(found(Some(since), Some(until)), [2, 3]);
+        assert_eq!(found(None, Some(since)), [1]);
+    }
 }

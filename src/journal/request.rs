@@ -11,6 +11,7 @@ use super::entry::{
 /// A request with the sender of its answer.
 pub(super) enum JournalRequest {
     Append(Entry, oneshot::Sender<Result<Written, AppendError>>),
+    Note(CommandRecord, oneshot::Sender<Result<Written, AppendError>>),
     Acked(Vec<u64>),
     Unacked(u64, usize, oneshot::Sender<Vec<OutboxRow>>),
     Latest(u64, usize, oneshot::Sender<Vec<(OutboxRow, bool)>>),

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     age::Hours,
-    batch::{Batch, NewCommand, numbered},
+    batch::{Batch, numbered},
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Written},
     mark::Mark,
     open::{Ready, is_damage},
@@ -181,6 +181,11 @@ impl JournalWriter {
     fn take(&mut self, request: JournalRequest, answers: &mut Vec<Answer>) {
         match request {
             JournalRequest::Append(entry, answer) => answers.push((self.accept(entry), answer)),
+            JournalRequest::Note(record, answer) => {
+                // The commands of the gateway are of no board.
+                self.note_command(String::new(), record, super::wall_ms());
+                answers.push((Ok(()), answer));
+            }
             JournalRequest::Acked(positions) => self.acknowledge(&positions),
             JournalRequest::Unacked(after, limit, answer) => {
                 // A reader may see only what is settled, so the group goes down first.
@@ -259,14 +264,7 @@ impl JournalWriter {
         self.note_commanded(&rows, command.is_some());
         self.pending.rows.extend(rows);
         if let Some(record) = command {
-            self.command += 1;
-            self.commands_taken.note(now, self.command);
-            self.pending.commands.push(NewCommand {
-                n: self.command,
-                board,
-                record,
-                received_ms: now_ms,
-            });
+            self.note_command(board, record, now_ms);
         }
         Ok(())
     }

@@ -173,10 +173,21 @@ impl Watcher {
         self.core.settings.epoch_ms = epoch_ms;
     }
 
-    /// Sets the players at the board from the next game on. A game that has begun keeps its names.
+    /// Sets the players at the board from the next game on. A game of the same round that has begun gets corrected
+    /// names; one of another round keeps its own.
     pub fn set_table(&mut self, now: Millis, table: Table) {
+        self.seat(now, table, false);
+    }
+
+    /// The same by pairings, in which each board has one game in a round: players with exchanged colours are a
+    /// correction, too, and no next game.
+    pub fn pair(&mut self, now: Millis, table: Table) {
+        self.seat(now, table, true);
+    }
+
+    fn seat(&mut self, now: Millis, table: Table, paired: bool) {
         let now = self.time(now);
-        self.core.set_table(now, table);
+        self.core.set_table(now, table, paired);
         self.ask_board(now);
     }
 

@@ -25,16 +25,22 @@ impl Table {
         }
     }
 
-    /// Puts these names into the event that starts a game. A game that began as a copy has the names of the
+    /// Puts these names into the event that starts a game, or that corrects its names. A game that began as a copy has the names of the
     /// time when it is reported.
     pub(super) fn name(&self, started: &mut Body) {
-        let Body::GameStarted {
+        let (Body::GameStarted {
             white,
             black,
             event,
             round,
             ..
-        } = started
+        }
+        | Body::NamesCorrected {
+            white,
+            black,
+            event,
+            round,
+        }) = started
         else {
             return;
         };

@@ -132,7 +132,13 @@ async fn is_backed_up_and_restored(wiring: Wiring) {
         })
         .await;
     let said = refused(&call("restore", &config, &archive, &["--force"]));
-    assert!(said.contains("is in use by process"), "{said}");
+    let advice = [
+        "the daemon is running",
+        "systemctl stop dgt2mqtt",
+        "restore",
+        "systemctl start dgt2mqtt",
+    ];
+    assert!(advice.iter().all(|words| said.contains(words)), "{said}");
     assert!(daemon.stop());
     let before = journal(&config, "1");
     assert!(refused(&call("restore", &config, &archive, &[])).contains("--force"));

@@ -53,6 +53,7 @@ mod broadcast_folder;
 mod broadcast_lichess;
 mod broadcast_pace;
 mod broadcast_rounds;
+mod broadcast_wall_clock;
 mod broker_as_installed;
 mod cli_demo;
 mod cli_init;

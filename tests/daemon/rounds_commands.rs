@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, Seat, Simulator, configure, fixture, program, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, one_board, program, until},
 };
 
 /// The arbiter, who numbers his commands.
@@ -239,6 +239,50 @@ async fn a_round_follows_another_by_commands_and_outlives_a_kill() {
     assert!(daemon.stop());
 }
 
+/// The colours of a board were exchanged in the pairings, and nobody sees it before the game is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_are_corrected_after_the_result_are_right_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let text = fs::read_to_string(&config).unwrap() + "[broadcast]\nfolder = \"open\"\nname = \"Open\"\n";
+    fs::write(&config, text).unwrap();
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let daemon = Daemon::start(&config);
+    let first = arbiter.info(None, &[]).await;
+    arbiter.done("pairings", put("Moss", 1)).await;
+    arbiter.event("game_ended", 1).await;
+
+    let right = json!({ "text": "board,white,black\n1,Black,Moss\n", "round": 1, "put": true });
+    arbiter.done("pairings", right).await;
+    let told = arbiter.event("names_corrected", 1).await;
+    assert_eq!(
+        (&told["white"], &told["black"], &told["round"], &told["event"]),
+        (&json!("Black"), &json!("Moss"), &json!(1), &json!("Open"))
+    );
+    let has_names = |text: &str| text.contains("[White \"Black\"]\n[Black \"Moss\"]");
+    let is_sent = |got: &broker::Got| got.topic == "dgt2mqtt/gw/board/1/pgn" && has_names(&got.text());
+    arbiter.subscriber.wait("the retained PGN", is_sent).await;
+    until("the file", PATIENCE, || {
+        let file = folder.path().join("open/round-1/game-1.pgn");
+        has_names(&fs::read_to_string(file).ok()?).then_some(())
+    });
+    let printed = program().args(["pgn", "--config"]).arg(&config).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(has_names(&printed), "{printed}");
+
+    assert!(daemon.stop());
+    let daemon = Daemon::start(&config);
+    arbiter.info(Some("Black"), &[&first]).await;
+    let again = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/pgn").await;
+    let pgn = again.wait("the PGN", |_| true).await;
+    assert!(has_names(&pgn.text()), "{}", pgn.text());
+    assert!(daemon.stop());
+    let corrected = journal(&config, "1").into_iter();
+    let corrected = corrected.filter(|event| event["type"] == "names_corrected");
+    assert_eq!(corrected.count(), 1, "a restart corrects nothing");
+}
+
 #[tokio::test]
 async fn a_hall_without_a_broadcast_has_rounds_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,6 +326,84 @@ async fn a_hall_without_a_broadcast_has_rounds_too() {
     assert!(said.contains("Round 2 was put in force"), "{said}");
     assert!(said.contains("Berg"), "{said}");
     assert!(daemon.stop());
+}
+
+/// Who entered a result by hand stays known, also in the next round.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_journal_keeps_the_commands_of_the_gateway() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let capture = read_capture(&fixture("game-after-a-game")).unwrap();
+    let seat = Seat {
+        id: "1".into(),
+        port: "/nowhere/board",
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let arbiter = Arbiter::new(mosquitto.port).await;
+    let daemon = Daemon::start(&config);
+    arbiter.info(None, &[]).await;
+    let rows = "board,white,black\n1,Moss,Tal\n2,Berg,Dorn\n";
+    let pairings = json!({ "sender": "Anna", "text": rows, "round": 1, "put": true });
+    arbiter
+        .done("pairings", json!({ "text": rows, "round": 1 }))
+        .await;
+    arbiter.done("pairings", pairings).await;
+    arbiter.info(Some("Moss"), &[]).await;
+    let entered = json!({ "sender": "Boris", "round": 1, "results": { "2": "1-0" } });
+    arbiter.done("results", entered).await;
+    arbiter
+        .refused("results", json!({ "round": 7, "results": { "2": "1-0" } }))
+        .await;
+    arbiter
+        .done("next_round", json!({ "sender": "Anna", "force": true }))
+        .await;
+    arbiter.done("ping", json!({})).await;
+    assert!(daemon.stop());
+
+    let show = |options: &[&str]| {
+        let mut journal = program();
+        journal
+            .args(["journal", "--commands", "--config"])
+            .arg(&config)
+            .args(options);
+        let output = journal.output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect::<Vec<Value>>()
+    };
+    let kept = show(&[]);
+    let told: Vec<_> = kept
+        .iter()
+        .map(|kept| {
+            (
+                &kept["board"],
+                &kept["verb"],
+                &kept["sender"],
+                &kept["reply"]["ok"],
+            )
+        })
+        .collect();
+    let expected = [
+        ("pairings", json!("Anna"), true),
+        ("results", json!("Boris"), true),
+        ("results", Value::Null, false),
+        ("next_round", json!("Anna"), true),
+    ];
+    let expected = expected.map(|(verb, sender, ok)| json!([null, verb, sender, ok]));
+    assert_eq!(json!(told), json!(expected));
+    assert_eq!(kept[1]["fields"]["results"], json!({ "2": "1-0" }), "{}", kept[1]);
+    // What happened at a time of the evening.
+    let time = kept[1]["time"].as_str().unwrap();
+    assert!(show(&["--since", time]).len() < 4);
+    assert!(!show(&["--until", time]).contains(&kept[1]));
+    assert_eq!(show(&["--board", "1"]), [] as [Value; 0]);
 }
 
 /// Milliseconds that the daemon has for a command before it is killed.

@@ -22,7 +22,9 @@ impl Board {
 
     fn say(&mut self, s: i64, body: &str) {
         self.seq += 1;
-        let time = Timestamp::from_millisecond(T0 + s * 1000).unwrap().to_string();
+        let time = jiff::Timestamp::from_millisecond(T0 + s * 1000)
+            .unwrap()
+            .to_string();
         let json = format!(
             r#"{{"v":1,"id":"gw/7/{0}","seq":{0},"board":"7","game":{1},"t":{s}.0,"time":"{time}",{body}}}"#,
             self.seq, self.game

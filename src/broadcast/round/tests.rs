@@ -3,8 +3,9 @@ use super::*;
 const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 fn event(board: &str, seq: u64, time: &str, body: &str) -> Event {
+    let t = time.parse::<jiff::Timestamp>().unwrap().as_second();
     let json = format!(
-        r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":1,"t":1.0,"time":"{time}",{body}}}"#
+        r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":1,"t":{t}.0,"time":"{time}",{body}}}"#
     );
     serde_json::from_str(&json).unwrap()
 }

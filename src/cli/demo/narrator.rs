@@ -134,6 +134,10 @@ fn tell_plain(body: &Body) -> String {
         Body::ClockConnected => "A clock is attached".to_owned(),
         Body::ClockDisconnected => "The clock was unplugged".to_owned(),
         Body::GameStarted { .. } => "A game begins".to_owned(),
+        Body::NamesCorrected { white, black, .. } => {
+            let [white, black] = [white, black].map(|name| name.as_deref().unwrap_or("?"));
+            format!("The names are corrected: {white} - {black}")
+        }
         Body::MovesRetracted { to_ply, reason, .. } => format!("Taken back to half-move {to_ply}: {reason}"),
         Body::GameEnded { result, reason, .. } => {
             format!("The game is over: {} by {reason}", result.as_str())

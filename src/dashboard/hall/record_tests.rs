@@ -387,3 +387,27 @@ fn a_start_position_that_was_put_right_is_the_one_that_the_game_counts_from() {
     assert_eq!(game["start_fen"], right);
     assert_eq!(game["moves"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn names_that_are_corrected_after_the_result_are_those_of_the_game() {
+    let mut hall = online();
+    say(&mut hall, &begins(1, 1));
+    say(&mut hall, &made(2, 1, 1, "e2e4"));
+    present(&mut hall, 1, "*", &[], 2);
+    let pgn = b"[White \"Anna\"]\n[Black \"Boris\"]\n[Result \"*\"]\n\n1. e4 *\n";
+    hall.take("gw/board/7/pgn", pgn, 0);
+    say(
+        &mut hall,
+        &of_game(
+            3,
+            1,
+            &json!({"type":"game_ended","result":"1-0","reason":"board"}),
+        ),
+    );
+    present(&mut hall, 1, "1-0", &[], 3);
+    assert_eq!(game_of(&hall, 1)["players"], json!(["Anna", "Boris"]));
+    let corrected = json!({"type":"names_corrected","white":"Boris","black":"Anna","round":3});
+    say(&mut hall, &of_game(4, 1, &corrected));
+    present(&mut hall, 1, "1-0", &[], 4);
+    assert_eq!(game_of(&hall, 1)["players"], json!(["Boris", "Anna"]));
+}

@@ -1,13 +1,33 @@
 //! Hands what a watcher says to the journal first, and then to everybody else.
 
+use std::path::Path;
+
 use super::{BoardError, BoardTask};
 use crate::{
+    broadcast::GameDate,
     event::{Event, notice},
-    gateway::standing::BoardStanding,
+    game::pgn::with_tag,
+    gateway::{history, standing::BoardStanding},
     journal::{AppendError, CommandRecord, Committed, Entry, Written},
     mqtt::{BoardState, CommandReply, StateKey},
-    watcher::StateSet,
+    watcher::{Needed, StateSet},
 };
+
+/// The day on which `game` of `board` began, according to its events in the journal, which is read in another thread.
+pub(super) async fn date_of(path: &Path, board: &str, game: Option<u32>) -> GameDate {
+    let Some(game) = game else {
+        return GameDate::default();
+    };
+    let (path, board) = (path.to_owned(), board.to_owned());
+    let reading = tokio::task::spawn_blocking(move || {
+        // A journal that cannot be read says so itself. The game then has the day that the watcher knows.
+        let events = history::game(&path, &board, &Needed::Game(game)).unwrap_or_default();
+        let mut date = GameDate::default();
+        events.iter().for_each(|event| date.take(event));
+        date
+    });
+    reading.await.unwrap_or_default()
+}
 
 /// An entry that the journal has not answered.
 pub(super) struct Pending {
@@ -49,7 +69,10 @@ impl BoardTask {
 
     pub(super) async fn append(&mut self, events: Vec<Event>, command: Option<CommandRecord>) {
         self.save_at = None;
-        events.iter().for_each(|event| self.evening.tell(event));
+        for event in &events {
+            self.evening.tell(event);
+            self.date.take(event);
+        }
         let entry = Entry {
             board: self.plan.id.to_string(),
             events,
@@ -95,6 +118,16 @@ impl BoardTask {
         Ok(())
     }
 
+    /// The present game as PGN. The watcher asks no wall clock but that of its own run, so the day comes from the events.
+    fn pgn(&self) -> Option<String> {
+        let pgn = self.watcher.pgn()?;
+        let date = self.watcher.game().game.and_then(|game| self.date.of(game));
+        Some(match date {
+            Some(date) => with_tag(&pgn, "Date", &date),
+            None => pgn,
+        })
+    }
+
     pub(super) fn publish(&self, changed: StateSet) {
         if changed.status || changed.game {
             let standing = BoardStanding::of(self.watcher.status(), &self.watcher.game());
@@ -118,7 +151,7 @@ impl BoardTask {
         }
         if changed.game {
             set(BoardState::Game, serde_json::to_vec(&self.watcher.game()));
-            if let Some(pgn) = self.watcher.pgn() {
+            if let Some(pgn) = self.pgn() {
                 states.set(StateKey::board(topics, id, BoardState::Pgn), pgn);
             }
         }

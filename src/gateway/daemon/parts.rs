@@ -71,7 +71,7 @@ pub(super) fn tables(config: &Config) -> Tables {
     let seats = config
         .boards
         .iter()
-        .map(|board| (board.id.clone(), config.seats(board)));
+        .map(|board| (board.id.clone(), (config.seats(board), config.is_paired(board))));
     Arc::new(seats.collect())
 }
 

@@ -5,10 +5,10 @@ use std::time::Instant;
 use super::{Daemon, MAX_READERS};
 use crate::{
     gateway::{
-        commands::{BoardCommand, pong},
+        commands::{BoardCommand, GatewayCommand, pong},
         history,
     },
-    mqtt::{BoardState, History, Refusal, ReplyTo, Request, Target},
+    mqtt::{BoardState, CommandReply, History, Refusal, ReplyTo, Request, Target},
     throttle::Throttle,
 };
 
@@ -22,6 +22,14 @@ impl Daemon {
         } = request;
         if changes_something(&target) {
             log_command(&verb, answer.sender.as_deref());
+        }
+        let noted = is_kept(&target).then(|| GatewayCommand::new(&verb, &payload, &answer));
+        if noted.is_some()
+            && let Some(wait_s) = self.quota.wait_s(self.clock.now())
+        {
+            let refusal = Refusal::OverBudget(wait_s);
+            let refused = answer.refused(refusal.code(), &refusal);
+            return self.publisher_handle().reply(refused);
         }
         match target {
             Target::Ping => {
@@ -38,7 +46,7 @@ impl Daemon {
                     Ok(state) => answer.done(state),
                     Err(reason) => answer.refused("configuration_wrong", &reason),
                 };
-                self.publisher_handle().reply(reply);
+                self.answer(noted, reply);
             }
             Target::Log(asked) => {
                 let reply = match (self.controls.log)(asked.filter.as_deref()) {
@@ -50,27 +58,19 @@ impl Daemon {
             Target::History(asked) => self.tell_history(asked, answer),
             Target::Pairings(asked) => {
                 let reply = self.desk.pairings(&asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
+                self.answer_or_wait(noted, reply);
             }
             Target::NextRound(asked) => {
                 let reply = self.desk.next_round(&asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
+                self.answer_or_wait(noted, reply);
             }
             Target::Results(asked) => {
                 let reply = self.desk.results(&asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
+                self.answer_or_wait(noted, reply);
             }
             Target::Bind(asked) => {
                 let reply = self.desk.bind(asked, answer);
-                reply
-                    .into_iter()
-                    .for_each(|reply| self.publisher_handle().reply(reply));
+                self.answer_or_wait(noted, reply);
             }
             Target::Board { board, command } => {
                 let command = BoardCommand {
@@ -88,6 +88,27 @@ impl Daemon {
                 self.publisher_handle().reply(command.refuse(&refused));
             }
         }
+    }
+
+    /// Answers a command, or notes it until its answer comes. There is at most one such command.
+    fn answer_or_wait(&mut self, noted: Option<GatewayCommand>, reply: Option<CommandReply>) {
+        match reply {
+            Some(reply) => self.answer(noted, reply),
+            None => self.under_way = noted,
+        }
+    }
+
+    /// Answers a command, once the journal was told of it and of its answer.
+    pub(super) fn answer(&mut self, noted: Option<GatewayCommand>, reply: CommandReply) {
+        if let Some(noted) = noted {
+            self.quota.spend(self.clock.now());
+            if !self.shared.journal.try_note(noted.answered(&reply)) {
+                tracing::warn!(
+                    "the journal is behind: it does not keep a command to the gateway and its answer"
+                );
+            }
+        }
+        self.publisher_handle().reply(reply);
     }
 
     /// Reads the journal in another thread, a few reads at a time.
@@ -108,6 +129,11 @@ impl Daemon {
             });
         });
     }
+}
+
+/// True where the journal keeps a command to the gateway. Boards keep their own commands.
+fn is_kept(target: &Target) -> bool {
+    changes_something(target) && !matches!(target, Target::Republish | Target::Log(_))
 }
 
 /// True where the log tells of a command to the gateway. Boards log their own commands.

@@ -27,9 +27,13 @@ impl Daemon {
                 if changed {
                     self.begin_round();
                 }
-                self.publisher_handle().reply(reply);
+                let noted = self.under_way.take();
+                self.answer(noted, reply);
             }
-            Err(error) => tracing::error!("a command about the round failed: {error}"),
+            Err(error) => {
+                self.under_way = None;
+                tracing::error!("a command about the round failed: {error}");
+            }
         }
     }
 }

@@ -1,9 +1,14 @@
-//! Notes which events commands led to, since their part of the journal is bounded.
+//! Notes commands, and which events they led to, since their part of the journal is bounded.
+
+use std::time::Instant;
 
 use serde::Deserialize;
 
 use super::JournalWriter;
-use crate::journal::{batch::NewRow, entry::OutboxRow};
+use crate::journal::{
+    batch::{NewCommand, NewRow},
+    entry::{CommandRecord, OutboxRow},
+};
 
 /// The one field that counts here of an answer to an irregularity.
 #[derive(Deserialize)]
@@ -12,6 +17,18 @@ struct Answer {
 }
 
 impl JournalWriter {
+    /// Puts a command among what is to be written.
+    pub(super) fn note_command(&mut self, board: String, record: CommandRecord, now_ms: i64) {
+        self.command += 1;
+        self.commands_taken.note(Instant::now(), self.command);
+        self.pending.commands.push(NewCommand {
+            n: self.command,
+            board,
+            record,
+            received_ms: now_ms,
+        });
+    }
+
     /// Notes those of `rows` that a command led to. These are all rows of a command's entry, and later answers to what
     /// a command reported.
     pub(super) fn note_commanded(&mut self, rows: &[NewRow], is_commanded: bool) {

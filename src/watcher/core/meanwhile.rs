@@ -123,7 +123,7 @@ impl Core {
         }
     }
 
-    fn in_meanwhile(&mut self, what: impl FnOnce(&mut Self)) {
+    pub(super) fn in_meanwhile(&mut self, what: impl FnOnce(&mut Self)) {
         let Some(mut meanwhile) = self.meanwhile.take() else {
             return;
         };

@@ -2,20 +2,37 @@
 //! gives the next ones while the daemon runs.
 
 use super::{Core, Phase};
-use crate::{event::GameResult, time::Millis, watcher::Table};
+use crate::{
+    event::{Body, GameResult},
+    time::Millis,
+    watcher::Table,
+};
 
 impl Core {
     /// Sets the players and the round from the next game on. The present game takes corrected names if it is
     /// of the same round; otherwise it keeps its own. A parked game of another round ends. What was played
-    /// since is the next game, unless the players only analysed.
-    pub(in crate::watcher) fn set_table(&mut self, now: Millis, table: Table) {
+    /// since is the next game, unless the players only analysed. With `paired` each board plays one game in
+    /// a round.
+    pub(in crate::watcher) fn set_table(&mut self, now: Millis, table: Table, paired: bool) {
         let Table {
             players,
             event,
             round,
         } = table;
         (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
-        self.each(Self::put_names_right);
+        if self.put_names_right(paired) {
+            let mut corrected = Body::NamesCorrected {
+                white: None,
+                black: None,
+                event: None,
+                round: None,
+            };
+            Table::of(&self.settings).name(&mut corrected);
+            self.emit(now, corrected);
+        }
+        self.in_meanwhile(|core| {
+            core.put_names_right(paired);
+        });
         let waits =
             matches!(&self.phase, Phase::Game(game) if game.outcome.parked && game.table.round != round);
         if !waits {
@@ -27,19 +44,23 @@ impl Core {
         self.leave_parked(now);
     }
 
-    fn put_names_right(&mut self) {
+    /// Gives the game the names of the settings if it is of their round. True where it had others.
+    fn put_names_right(&mut self, paired: bool) -> bool {
         let table = Table::of(&self.settings);
         let Phase::Game(game) = &mut self.phase else {
-            return;
+            return false;
         };
-        // Two players may play a second game in the same round, with exchanged colours.
+        // Without pairings, two players may play a second game in the same round, with exchanged colours.
         let [white, black] = &game.table.players;
         let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
-        let is_next = game.outcome.result.is_some() && is_exchanged;
-        if table.round.is_some() && game.table.round == table.round && game.table != table && !is_next {
-            game.table = table;
-            self.out.changed.game = true;
+        let is_next = game.outcome.result.is_some() && is_exchanged && !paired;
+        let is_same_round = table.round.is_some() && game.table.round == table.round;
+        if !is_same_round || game.table == table || is_next {
+            return false;
         }
+        game.table = table;
+        self.out.changed.game = true;
+        true
     }
 }
 
@@ -48,9 +69,9 @@ mod tests {
     use super::*;
     use crate::{
         dgt::{ClockReading, Lever, Message, PieceCode},
-        event::{Body, Event},
+        event::Event,
         watcher::{
-            Settings, Snapshot, Watcher,
+            Command, Settings, Snapshot, Watcher,
             testing::{after_e4_under, clock, hear, initial_pieces},
         },
     };
@@ -121,6 +142,7 @@ mod tests {
                 Body::GameEnded { result, reason, .. } => format!("{game} {} {reason}", result.as_str()),
                 Body::Move(made) => format!("{game} {}", made.uci),
                 Body::Notice { code, .. } => format!("{game} {code}"),
+                Body::NamesCorrected { white, .. } => format!("{game} is of {}", white.as_deref().unwrap()),
                 _ => String::new(),
             }
         };
@@ -132,10 +154,12 @@ mod tests {
         let mut watcher = first_round();
         set_up_and_play(&mut watcher, 10_000, true);
         assert_eq!(told(&drained(&mut watcher)), ["1 set_up_without_result"]);
-        // Corrected names in the same round emit no event; the game has them from then on.
+        // Corrected names in the same round are told.
         watcher.take_changed();
         watcher.set_table(Millis(30_000), table("Mosse", 1));
-        assert_eq!(told(&drained(&mut watcher)), [""; 0]);
+        assert_eq!(told(&drained(&mut watcher)), ["1 is of Mosse"]);
+        watcher.set_table(Millis(30_100), table("Mosse", 1));
+        assert_eq!(told(&drained(&mut watcher)), [""; 0], "once");
         assert!(watcher.take_changed().game);
         assert!(watcher.pgn().unwrap().contains("[White \"Mosse\"]"));
         watcher.set_table(Millis(31_000), table("Berg", 2));
@@ -145,6 +169,33 @@ mod tests {
             ["1 * pieces_set_up_anew", "2 begins: Berg 2", "2 e2e4"]
         );
         assert!(watcher.pgn().unwrap().contains("[White \"Berg\"]"));
+    }
+
+    #[test]
+    fn colours_that_were_exchanged_in_the_pairings_are_put_right_after_the_result_too() {
+        let exchanged = || Table {
+            players: [Some("Tal".into()), Some("Moss".into())],
+            ..table("Moss", 1)
+        };
+        for paired in [false, true] {
+            let mut watcher = first_round();
+            let ended = Command::Result {
+                result: GameResult::Draw,
+                game: None,
+                reason: None,
+            };
+            watcher.handle_command(Millis(9_000), ended).unwrap();
+            drained(&mut watcher);
+            if paired {
+                watcher.pair(Millis(9_500), exchanged());
+            } else {
+                watcher.set_table(Millis(9_500), exchanged());
+            }
+            let expected: &[&str] = if paired { &["1 is of Tal"] } else { &[] };
+            assert_eq!(told(&drained(&mut watcher)), expected);
+            let pgn = watcher.pgn().unwrap();
+            assert_eq!(pgn.contains("[White \"Tal\"]"), paired, "{pgn}");
+        }
     }
 
     #[test]

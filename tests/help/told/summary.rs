@@ -62,6 +62,7 @@ pub(crate) fn summary(events: &[Event]) -> Vec<String> {
                 let what = said.iter().find(|(id, _)| id == irregularity);
                 format!("noted:{}", what.map_or("unknown", |(_, name)| name))
             }
+            Body::NamesCorrected { .. } => "names-corrected".to_owned(),
             Body::Notice { code, .. } => format!("notice:{code}"),
         };
         words.push(word);
