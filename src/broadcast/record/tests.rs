@@ -243,6 +243,45 @@ fn a_game_without_result_gives_way() {
     assert!(board.now().contains("d4"));
 }
 
+/// A game begun by mistake, and the one before it.
+fn begun_by_mistake() -> Board {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.mv(20, 2, "e7e5");
+    board.end(25, "*");
+    board.start(25);
+    board.mv(30, 1, "d2d4");
+    board
+}
+
+/// The number of the game that is shown at this second, its half-moves and its result.
+fn shown_at(board: &Board, s: i64) -> (u32, usize, String) {
+    let shown = board.record.shown(T0 + s * 1000, Delay::default()).unwrap();
+    (shown.number, shown.pgn.moves.len(), shown.pgn.result.clone())
+}
+
+#[test]
+fn a_game_that_goes_on_after_all_takes_the_place_of_what_was_begun_by_mistake() {
+    let mut board = begun_by_mistake();
+    assert_eq!(shown_at(&board, 31), (2, 1, "*".into()));
+    board.end(40, "*");
+    board.game = 1;
+    board.say(40, r#""type":"game_resumed""#);
+    board.mv(45, 3, "g1f3");
+    assert_eq!(shown_at(&board, 46), (1, 3, "*".into()));
+    board.end(50, "1-0");
+    assert_eq!(shown_at(&board, 51), (1, 3, "1-0".into()));
+}
+
+#[test]
+fn so_does_a_game_that_gets_its_result_later() {
+    let mut board = begun_by_mistake();
+    board.game = 1;
+    board.end(40, "1/2-1/2");
+    assert_eq!(shown_at(&board, 41), (1, 2, "1/2-1/2".into()));
+}
+
 #[test]
 fn an_event_that_came_twice_counts_once() {
     let mut board = Board::new();
