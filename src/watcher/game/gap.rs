@@ -143,7 +143,7 @@ impl Game {
         // side to move.
         let turn_open = missing && self.clock_used && ctx.clock.is_silent();
         let wrong_turn = missing && ctx.clock.running().is_some_and(|turn| turn != best.turn());
-        let unsure = self.unbridged.is_some() && (wrong_turn || self.exchanged_unseen(ctx));
+        let unsure = self.unbridged.is_some() && wrong_turn || self.exchanged_unseen(ctx);
         if explained && !unsure {
             let missed = best.plies.len().saturating_sub(self.announced());
             let several_gone = best.differing().count() > 1;

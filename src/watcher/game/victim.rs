@@ -1,5 +1,6 @@
-//! Captures en passant after which the captured pawn was left on the board. The capturing pawn has moved aside and taken nothing, so
-//! the act is illegal (3.7.3.1); but the board may also have failed to tell that the pawn is gone.
+//! Pawns that were left on the board: the one that was captured en passant, so that the capturing pawn has moved aside and taken nothing
+//! (3.7.3.1), and the one that was promoted, so that a piece was put beside it and not exchanged for it (3.7.3.3). The act is illegal;
+//! but the board may also have failed to tell that the pawn is gone.
 
 use shakmaty::{Bitboard, Move, Square};
 
@@ -22,9 +23,9 @@ const DUMP_MS: u64 = 5000;
 const LATELY: usize = 8;
 
 impl Game {
-    /// Looks whether a pawn that was captured en passant still stands on the board, or did for a while after the press.
+    /// Looks whether a pawn that was captured en passant, or promoted, still stands on the board, or did for a while after the press.
     pub(in crate::watcher) fn look_for_left_victim(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((ply, taken)) = self.left_victim(ctx) else {
+        let Some((ply, taken, pawn)) = self.left_pawn(ctx) else {
             return;
         };
         let made = &self.record[ply - 1];
@@ -47,7 +48,7 @@ impl Game {
         self.suspected_victim = Some(pressed);
         let made = &self.record[ply - 1];
         let mut seen = made.stand.placement().clone();
-        seen.set(taken, Code::from((!self.record.mover(ply)).pawn()));
+        seen.set(taken, pawn);
         let scene = Scene {
             ply,
             before: self.record.stand_at(ply - 1).clone(),
@@ -66,20 +67,30 @@ impl Game {
         self.accuse(ctx, finding, None);
     }
 
-    /// One of the last half-moves is a capture en passant that was pressed for, and the captured pawn has been read on its square
-    /// since before it, at least for a while: the number of that half-move, and the square.
-    fn left_victim(&self, ctx: &Ctx<'_>) -> Option<(usize, Square)> {
-        if !self.on_record() || self.is_unproven(ctx, None) {
+    /// One of the last half-moves is a capture en passant or a promotion that was pressed for, and the pawn that it takes off the board
+    /// has been read on its square since before it, at least for a while: the number of that half-move, the square and the pawn.
+    fn left_pawn(&self, ctx: &Ctx<'_>) -> Option<(usize, Square, Code)> {
+        if !self.on_record() || self.doubt.any() || self.awaits_rest() || self.is_board_faulty() {
             return None;
         }
+        // The promoted pawn itself had stood there for long.
+        let others_stray = self.is_unproven(ctx, None);
         let first = self.record.plies().saturating_sub(LATELY) + 1;
         (first..=self.record.plies()).find_map(|ply| {
             let made = &self.record[ply - 1];
-            let Some(Move::EnPassant { from, to }) = made.kind.legal() else {
-                return None;
+            let by = self.record.mover(ply);
+            let (taken, pawn) = match made.kind.legal()? {
+                Move::EnPassant { from, to } if !others_stray => {
+                    (Square::from_coords(to.file(), from.rank()), (!by).pawn())
+                }
+                Move::Normal {
+                    from,
+                    promotion: Some(_),
+                    ..
+                } => (from, by.pawn()),
+                _ => return None,
             };
-            let taken = Square::from_coords(to.file(), from.rank());
-            let pawn = Code::from((!self.record.mover(ply)).pawn());
+            let pawn = Code::from(pawn);
             // What was not measured may have happened at any time.
             let unmeasured = ctx.sensed.slack() > 0 || ctx.lumped.is_some_and(|until| until >= made.at);
             let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
@@ -92,7 +103,7 @@ impl Game {
                 && self.suspected_victim.is_none_or(|told| made.at > told)
                 && self.record.stand().placement().at(taken).is_empty()
                 && (stands || stood && !unmeasured);
-            is_left.then_some((ply, taken))
+            is_left.then_some((ply, taken, pawn))
         })
     }
 }
