@@ -423,7 +423,12 @@ impl Core {
             game.outcome.show_spent = true;
             game.outcome.parked = false;
             game.restart_lines(&ctx);
-            game.after_gap(&mut ctx);
+            if game.record.is_empty() {
+                // It had not begun, and the game before it may still stand on the board.
+                game.overrule(&ctx);
+            } else {
+                game.after_gap(&mut ctx);
+            }
         }
     }
 

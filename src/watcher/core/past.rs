@@ -180,7 +180,10 @@ impl Past {
                 reason: "arbiter".into(),
                 note: reason.map(Into::into),
             }]),
-            Command::Resume { .. } if self.result.is_none() => Err(NotNow::NoResult.into()),
+            // Without a result it was left for another game, and nobody watches it any more.
+            Command::Resume { .. } if self.result.is_none_or(|result| result == GameResult::Open) => {
+                Err(NotNow::NoResult.into())
+            }
             Command::Resume { reason, .. } => Ok(vec![Body::GameResumed {
                 reason: reason.map(Into::into),
             }]),

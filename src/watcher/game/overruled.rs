@@ -20,7 +20,7 @@ impl Overruled {
 
 impl Game {
     /// A person has put the record right. Notes what the board shows against it.
-    pub(super) fn overrule(&mut self, ctx: &Ctx<'_>) {
+    pub(in crate::watcher) fn overrule(&mut self, ctx: &Ctx<'_>) {
         self.overruled = if self.gap {
             Some(Overruled::Next)
         } else {

@@ -101,3 +101,21 @@ fn once_the_other_game_is_over_it_was_none_by_mistake() {
     assert!(needed.is_some(), "an earlier game as any other");
     assert_eq!(watcher.game().game, Some(2));
 }
+
+#[test]
+fn a_forfeit_of_the_next_game_that_is_taken_back_tells_nothing_of_the_old_position() {
+    let mut watcher = after_e4();
+    play(&mut watcher, 6000, E5, Lever::LeftHigh);
+    do_it(&mut watcher, 9000, Command::result(GameResult::Draw));
+    let forfeit = Command::Result {
+        result: GameResult::WhiteByForfeit,
+        reason: None,
+        game: Some(2),
+    };
+    do_it(&mut watcher, 10_000, forfeit);
+    do_it(&mut watcher, 12_000, resume());
+    drained(&mut watcher);
+    hear(&mut watcher, 40_000, clock(Lever::LeftHigh));
+    assert_eq!((watcher.game().game, uci(&watcher).len()), (Some(2), 0));
+    assert_eq!(moves_of(&drained(&mut watcher)), [""; 0]);
+}
