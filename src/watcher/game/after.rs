@@ -121,11 +121,9 @@ impl Game {
         if !self.is_watched() || self.record.plies() == 0 {
             return;
         }
-        let both = self.are_both_taken_back(ctx);
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
             (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
-            (None, true) if both => GIVEN_BACK_MS,
             (None, true) => return,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
@@ -138,7 +136,7 @@ impl Game {
             }
             return;
         }
-        if !both && self.explains(seen) {
+        if self.explains(seen) {
             return;
         }
         if let Some(ruled) = self.ruled_since_answered(seen) {
@@ -164,18 +162,6 @@ impl Game {
         self.cases.open.iter().any(given)
             && ctx.clock.running() == Some(self.record.mover(ply))
             && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
-    }
-
-    /// The board stands as before the last half-moves of both players, and the time of the player who moved there has run ever since.
-    /// So the opponent has made none: each took one back.
-    fn are_both_taken_back(&self, ctx: &Ctx<'_>) -> bool {
-        let before = self.record.plies().checked_sub(2);
-        let pressed = |made: &super::Made| made.completed_by == CompletedBy::Clock;
-        before.is_some()
-            && self.on_record()
-            && self.record.last().is_some_and(pressed)
-            && ctx.clock.running() == Some(self.to_move())
-            && self.earlier(ctx.sensed.placement()) == before
     }
 
     /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they
