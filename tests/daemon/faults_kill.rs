@@ -127,7 +127,7 @@ struct Played {
 impl Played {
     /// Who is accused by `replay` of what was done while nobody listened.
     fn unheard(&self) -> Vec<String> {
-        let at = |event: &Value| event["at"].as_f64().or(event["t"].as_f64());
+        let at = |event: &Value| event["at"].as_f64().or_else(|| event["t"].as_f64());
         let unheard = |event: &&Value| {
             at(event).is_some_and(|at| {
                 let mut away = self.away.iter();
