@@ -23,7 +23,7 @@ use crate::{
 const FORMER_FOR: Duration = Duration::from_secs(12 * 3600);
 
 /// A broadcast that begins.
-pub(super) struct Opened {
+pub(super) struct OpenedRounds {
     pub(super) rounds: Rounds,
     /// The round on lichess of the former round.
     pub(super) lichess: Option<Lichess>,
@@ -35,7 +35,7 @@ pub(super) struct Opened {
 ///
 /// The configuration names one round. The round before it goes on if any of its files may still change, because the
 /// public is behind, or because its last game may not be over.
-pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> Opened {
+pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRounds {
     let root = &settings.folder;
     let mut noted = note::read_all(root);
     let own = noted.remove(&settings.tournament.round);
@@ -84,7 +84,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> Opened {
             older.push(round(root, ended(note, this_until_ms)));
         }
     }
-    Opened {
+    OpenedRounds {
         rounds: Rounds::new(current, former, older, counts(root)),
         lichess,
         notes,
@@ -323,7 +323,7 @@ mod tests {
         hall.begin(0, 3);
         let mut next = settings(hall.root.path(), 4);
         next.tournament.delay.ms = 0;
-        let Opened {
+        let OpenedRounds {
             mut rounds, lichess, ..
         } = open(&next, "gw", T0 + 5 * MINUTE);
         assert_eq!(lichess.map(|lichess| lichess.round).as_deref(), Some("a1B2c3D3"));

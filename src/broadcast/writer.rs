@@ -13,7 +13,7 @@ use super::{
     clocks::TimedClock,
     folder::{Folder, FolderError},
     note::{self, RoundNote},
-    open::{Opened, open},
+    open::{OpenedRounds, open},
     round::{Files, Published},
     rounds::{Picture, Rounds},
 };
@@ -72,7 +72,7 @@ pub(super) struct Readers {
 impl Writer {
     /// A broadcast as configured. A board whose name has no gateway is one of `gateway`.
     pub(super) fn new(settings: &Broadcast, gateway: &str) -> (Self, Readers) {
-        let Opened {
+        let OpenedRounds {
             rounds,
             lichess,
             notes,

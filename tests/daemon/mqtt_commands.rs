@@ -212,11 +212,11 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     let without = json!({ "ref": "r-2", "kind": "flag_fall" });
     let refused = asked(&subscriber, "report", without).await;
     assert_eq!(refused["error"]["code"], "refused", "{refused}");
-    let elsewhere = json!({ "ref": "r-4", "irregularity": "gw/7/5" });
+    let elsewhere = json!({ "ref": "r-4", "irregularity": "gw/8/5" });
     let refused = asked(&subscriber, "dismiss", elsewhere).await;
     let message = refused["error"]["message"].as_str().unwrap();
     assert!(
-        refused["error"]["code"] == "unknown_irregularity" && message.contains("board 7 of the gateway gw"),
+        refused["error"]["code"] == "unknown_irregularity" && message.contains("board 8 of the gateway gw"),
         "{refused}"
     );
     let dismiss = |n: u32| json!({ "ref": format!("d-{n}"), "irregularity": id });

@@ -58,7 +58,7 @@ impl Desk {
         if !self.work.is_empty() {
             return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
         }
-        let put = Put {
+        let put = PairingsPut {
             next,
             is_new: before.is_none(),
             former,
@@ -138,7 +138,7 @@ fn asked_round(asked: &PairingsAsked, before: Option<&InForce>) -> InForce {
 }
 
 /// Pairings that are put in force.
-struct Put {
+struct PairingsPut {
     /// Their round, without them.
     next: InForce,
     /// True where nothing was known of that round.
@@ -151,7 +151,7 @@ struct Put {
     folder: Option<std::path::PathBuf>,
 }
 
-impl Put {
+impl PairingsPut {
     fn finish(self, path: &Path, answer: &ReplyTo) -> Done {
         let Self {
             mut next,
