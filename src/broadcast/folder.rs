@@ -75,6 +75,17 @@ impl Folder {
         Ok(())
     }
 
+    /// The files that were written and that somebody has taken away since. The next call of [`Self::write`] puts them back.
+    pub fn forget_missing(&mut self) -> Vec<String> {
+        let Self { root, written } = self;
+        let is_gone = |name: &str| is_missing(&root.join(name));
+        let gone: Vec<_> = written.keys().filter(|name| is_gone(name)).cloned().collect();
+        for name in &gone {
+            written.remove(name);
+        }
+        gone
+    }
+
     /// Writes the files that have changed. A reader sees the old file or the new one, never half of it. A file that did
     /// not change is not touched: its time would tell the public of a move that is held back.
     ///
@@ -103,6 +114,11 @@ impl Folder {
         }
         outcome
     }
+}
+
+/// True where nothing is at `path`. What cannot be looked at may be there.
+pub(super) fn is_missing(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// True where a folder of this name holds a round.
@@ -186,6 +202,18 @@ mod tests {
         let path = open.join("round-1/game-1.pgn");
         assert!(fs::symlink_metadata(&path).unwrap().is_file());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+    }
+
+    #[test]
+    fn what_is_taken_away_is_missed_and_comes_back() {
+        let root = tempfile::tempdir().unwrap();
+        let mut folder = Folder::new(root.path().to_owned());
+        folder.write(files("one")).unwrap();
+        assert!(folder.forget_missing().is_empty());
+        fs::remove_dir_all(root.path().join("round-1")).unwrap();
+        assert_eq!(folder.forget_missing(), ["round-1/game-1.pgn"]);
+        folder.write(files("one")).unwrap();
+        assert!(root.path().join("round-1/game-1.pgn").exists());
     }
 
     #[test]

@@ -4,10 +4,13 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{by_hand::ByHand, folder::FolderError};
+use super::{
+    by_hand::ByHand,
+    folder::{FolderError, is_missing},
+};
 use crate::{
     files::shared,
-    tournament::{Pairings, Tournament},
+    tournament::{EnteredResults, InForce, Pairings, Tournament},
 };
 
 /// Name of the note in the round's folder. The dot hides it from tools that look for games.
@@ -71,6 +74,34 @@ pub fn began_ms(folder: &Path, round: u32) -> Option<i64> {
     Some(read_all(folder).get(&round)?.tournament.since_ms)
 }
 
+/// What the folder of a broadcast tells of `round`. Its results count as entered by hand: nobody can tell any more which of
+/// them were in the pairings.
+#[must_use]
+pub fn noted(folder: &Path, round: u32) -> Option<InForce> {
+    let RoundNote {
+        tournament,
+        pairings: shown,
+        ..
+    } = read_all(folder).remove(&round)?;
+    let mut read = shown.clone();
+    for pairing in read.boards.iter_mut().flatten() {
+        pairing.result = None;
+    }
+    let mut results = EnteredResults::default();
+    for (game, pairing) in (1..).zip(&shown.boards) {
+        if let Some(result) = pairing.as_ref().and_then(|pairing| pairing.result.clone()) {
+            results.enter(&read, game, Some(result), None, tournament.since_ms);
+        }
+    }
+    Some(InForce {
+        round,
+        pairings: Some(read).filter(|read| !read.boards.is_empty()),
+        results,
+        since_ms: tournament.since_ms,
+        ..InForce::default()
+    })
+}
+
 /// Writes the note.
 ///
 /// # Errors
@@ -80,6 +111,18 @@ pub(super) fn write(root: &Path, note: &RoundNote) -> Result<(), FolderError> {
     // The note holds texts and numbers, all of which JSON can say.
     let text = serde_json::to_string(note).unwrap_or_default() + "\n";
     shared::replace(root, &name, &text).map_err(|source| FolderError::new(root.join(name), source))
+}
+
+/// Writes the note if it is not there.
+///
+/// # Errors
+/// When the file cannot be written.
+pub(super) fn write_missing(root: &Path, note: &RoundNote) -> Result<(), FolderError> {
+    let path = root.join(format!("round-{}/{NAME}", note.tournament.round));
+    match is_missing(&path) {
+        true => write(root, note),
+        false => Ok(()),
+    }
 }
 
 /// Removes the note of a round.

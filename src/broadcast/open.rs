@@ -9,6 +9,7 @@ use super::{
     kept::KeptFile,
     mark::{self, Marks},
     note::{self, RoundNote},
+    past::{before, ended, is_to_come, put_right},
     round::Round,
     rounds::Rounds,
 };
@@ -22,17 +23,27 @@ use crate::{
 /// may go on, and arbiters may enter results late.
 const FORMER_FOR: Duration = Duration::from_secs(12 * 3600);
 
-/// The rounds at `now_ms`, and the round on lichess of the former one.
+/// A broadcast that begins.
+pub(super) struct OpenedRounds {
+    pub(super) rounds: Rounds,
+    /// The round on lichess of the former round.
+    pub(super) lichess: Option<Lichess>,
+    /// The notes of these rounds, as they are in the folder.
+    pub(super) notes: Vec<RoundNote>,
+}
+
+/// The rounds at `now_ms`.
 ///
 /// The configuration names one round. The round before it goes on if any of its files may still change, because the
 /// public is behind, or because its last game may not be over.
-pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds, Option<Lichess>) {
+pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRounds {
     let root = &settings.folder;
     let mut noted = note::read_all(root);
     let own = noted.remove(&settings.tournament.round);
     let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
     let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
     forget_later(root, &mut noted, since_ms);
+    let put_right = put_right(root, &mut noted, &settings.others, now_ms);
     let goes_by_time = settings.begins_ms.is_some();
     if !goes_by_time {
         put_before(&mut noted, since_ms, now_ms);
@@ -59,23 +70,32 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> (Rounds,
     {
         tracing::error!("broadcast: {error}");
     }
-    let former = noted
-        .into_values()
-        .filter(|note| note.tournament.since_ms < since_ms);
-    let former = former.max_by_key(|note| note.tournament.since_ms);
-    let former = former.filter(|note| is_awaited(note, since_ms, now_ms));
-    let lichess = former.as_ref().and_then(|note| former_lichess(note, settings));
+    let mut notes = vec![current.clone()];
     let marks = marks(root);
-    let former = former.map(|note| {
-        let until_ms = Some(since_ms);
-        let tournament = Tournament {
-            until_ms,
-            ..note.tournament.clone()
-        };
-        round(root, RoundNote { tournament, ..note }, &marks, goes_by_time)
-    });
     let current = round(root, current, &marks, goes_by_time);
-    (Rounds::new(current, former, counts(root)), lichess)
+    let (mut former, mut older, mut lichess) = (None, Vec::new(), None);
+    let mut until_ms = since_ms;
+    for note in before(noted, since_ms) {
+        let is_last = until_ms == since_ms;
+        let is_shown = put_right.contains(&note.tournament.round) || is_to_come(&note, now_ms);
+        let this_until_ms = std::mem::replace(&mut until_ms, note.tournament.since_ms);
+        let is_open = is_shown || is_last && is_awaited(&note, since_ms, now_ms);
+        if !is_open {
+            continue;
+        }
+        notes.push(note.clone());
+        if is_last {
+            lichess = former_lichess(&note, settings);
+            former = Some(round(root, ended(note, this_until_ms), &marks, goes_by_time));
+        } else {
+            older.push(round(root, ended(note, this_until_ms), &marks, goes_by_time));
+        }
+    }
+    OpenedRounds {
+        rounds: Rounds::new(current, former, older, counts(root)),
+        lichess,
+        notes,
+    }
 }
 
 /// The name `GATEWAY/BOARD` of a board that the configuration may name without its gateway.
@@ -200,6 +220,7 @@ mod tests {
                 ..Tournament::default()
             },
             pairings: Pairings::parse(&names, round).unwrap(),
+            others: BTreeMap::new(),
             pairings_file: None,
             boards: vec!["7".into(), "8".into()],
             begins_ms: None,
@@ -261,7 +282,8 @@ mod tests {
         /// Begins the program at `minute` with `round` configured, tells it all events so far, and returns what it
         /// writes.
         fn begin(&self, minute: i64, round: u32) -> Rounds {
-            let (mut rounds, _) = open(&settings(self.root.path(), round), "gw", T0 + minute * MINUTE);
+            let settings = settings(self.root.path(), round);
+            let mut rounds = open(&settings, "gw", T0 + minute * MINUTE).rounds;
             for event in &self.journal {
                 rounds.take(event, 0);
             }
@@ -332,7 +354,9 @@ mod tests {
         hall.begin(0, 3);
         let mut next = settings(hall.root.path(), 4);
         next.tournament.delay.ms = 0;
-        let (mut rounds, lichess) = open(&next, "gw", T0 + 5 * MINUTE);
+        let OpenedRounds {
+            mut rounds, lichess, ..
+        } = open(&next, "gw", T0 + 5 * MINUTE);
         assert_eq!(lichess.map(|lichess| lichess.round).as_deref(), Some("a1B2c3D3"));
         let games = rounds.picture(T0 + 5 * MINUTE);
         assert_eq!(games.former[0].board.as_deref(), Some("gw/7"));
@@ -386,8 +410,39 @@ mod tests {
         assert!(hall.file("round-3/game-2.pgn").ends_with("\n0-1\n"));
     }
 
+    #[test]
+    fn a_round_long_over_is_put_right_and_the_present_one_goes_on() {
+        let mut hall = Hall::new();
+        hall.begin(0, 3);
+        hall.start(1, 1);
+        hall.play(2, 1, 1, "e2e4");
+        hall.end(3, 1);
+        hall.begin(60, 3);
+        hall.begin(1000, 4);
+        hall.begin(2000, 5);
+        let mut settings = settings(hall.root.path(), 5);
+        let names = "board,white,black,result\n1,Right,Black3,\n2,X3,Y3,0-1\n";
+        let third = Pairings::parse(names, 3).unwrap();
+        settings.others.insert(3, third);
+        for minute in [2010, 2100] {
+            let mut rounds = open(&settings, "gw", T0 + minute * MINUTE).rounds;
+            for event in &hall.journal {
+                rounds.take(event, 0);
+            }
+            hall.write(&mut rounds, minute + 15);
+            assert_eq!(rounds.numbers(), (5, Some(4)));
+            let first = hall.file("round-3/game-1.pgn");
+            assert!(
+                first.contains("Right") && first.ends_with("1. e4 1-0\n"),
+                "{first}"
+            );
+            assert!(hall.file("round-3/game-2.pgn").ends_with("\n0-1\n"));
+            assert!(hall.file("round-5/game-1.pgn").contains("White5"));
+        }
+    }
+
     fn hall_with(settings: &Broadcast, minute: i64) -> Rounds {
-        open(settings, "gw", T0 + minute * MINUTE).0
+        open(settings, "gw", T0 + minute * MINUTE).rounds
     }
 
     #[test]
@@ -421,7 +476,7 @@ mod tests {
         let begin = |minute: i64, begins: i64| {
             let mut settings = settings(hall.root.path(), 4);
             settings.begins_ms = Some(T0 + begins * MINUTE);
-            let (mut rounds, _) = open(&settings, "gw", T0 + minute * MINUTE);
+            let mut rounds = open(&settings, "gw", T0 + minute * MINUTE).rounds;
             for event in &hall.journal {
                 rounds.take(event, 0);
             }

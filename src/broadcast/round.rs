@@ -430,13 +430,14 @@ fn unplayed(result: Option<&str>, start: Option<&str>) -> Pgn {
     let start = start.filter(|fen| *fen != INITIAL);
     // Readers take castling in other arrays than the initial one for that of Chess960.
     let castles = |fen: &str| fen.split(' ').nth(2).is_some_and(|rights| rights != "-");
+    let result = result.and_then(|result| serde_json::from_value(result.into()).ok());
     Pgn {
         first_number: 1,
-        result: result.unwrap_or(GameResult::Open.as_str()).into(),
         start_fen: start.map(str::to_owned),
         chess960: start.is_some_and(castles),
         ..Pgn::default()
     }
+    .ended(result.unwrap_or(GameResult::Open))
 }
 
 /// The time control as the PGN standard writes it (9.6.1): `40/5400+30:1800+30`, in seconds.

@@ -15,6 +15,8 @@ use crate::event::Event;
 pub(super) struct Rounds {
     current: Round,
     former: Option<Round>,
+    /// Rounds before these that somebody put right.
+    older: Vec<Round>,
 }
 
 /// What is public of the rounds at a time.
@@ -27,11 +29,20 @@ pub(super) struct Picture {
 
 impl Rounds {
     /// The rounds of a tournament; `counts` are those of all rounds, according to the folder.
-    pub(super) fn new(mut current: Round, former: Option<Round>, counts: BTreeMap<u32, RoundCount>) -> Self {
+    pub(super) fn new(
+        mut current: Round,
+        former: Option<Round>,
+        older: Vec<Round>,
+        counts: BTreeMap<u32, RoundCount>,
+    ) -> Self {
         for (number, count) in counts {
             current.know_other(number, count);
         }
-        Self { current, former }
+        Self {
+            current,
+            former,
+            older,
+        }
     }
 
     /// Number of the present round, and of the one before it if that goes on.
@@ -42,28 +53,39 @@ impl Rounds {
     /// Takes an event of any board. True when files may change.
     pub(super) fn take(&mut self, event: &Event, heard: impl Into<HeardAt>) -> bool {
         let heard = heard.into();
-        let former = self.former.as_mut().is_some_and(|round| round.take(event, heard));
-        self.current.take(event, heard) || former
+        let mut changed = false;
+        for round in self.all_mut() {
+            changed |= round.take(event, heard);
+        }
+        changed
     }
 
     /// Takes a reading of the clock of a board. Returns when it becomes public at the earliest, as Unix time in
     /// milliseconds.
     pub(super) fn take_clock(&mut self, board: &str, clock: TimedClock) -> Option<i64> {
-        let rounds = [Some(&mut self.current), self.former.as_mut()];
-        let public = rounds.into_iter().flatten();
-        public.filter_map(|round| round.take_clock(board, clock)).min()
+        let rounds = self.all_mut();
+        rounds.filter_map(|round| round.take_clock(board, clock)).min()
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Round> {
+        [&mut self.current]
+            .into_iter()
+            .chain(&mut self.former)
+            .chain(&mut self.older)
     }
 
     /// What is public at `now_ms`.
     pub(super) fn picture(&mut self, now_ms: i64) -> Picture {
         let mut picture = Picture::default();
-        if let Some(former) = &mut self.former {
-            let mut files = former.files(now_ms);
+        for before in self.former.iter_mut().chain(&mut self.older) {
+            let mut files = before.files(now_ms);
             // All rounds share this file, and the present round knows more.
             files.remove("tournament.json");
-            picture.former = former.published(&files);
-            self.current.know_other(former.number(), former.count(now_ms));
-            picture.files = files;
+            self.current.know_other(before.number(), before.count(now_ms));
+            picture.files.extend(files);
+        }
+        if let Some(former) = &self.former {
+            picture.former = former.published(&picture.files);
         }
         let files = self.current.files(now_ms);
         picture.current = self.current.published(&files);
@@ -73,8 +95,7 @@ impl Rounds {
 
     /// When the passing of time next makes something public, as Unix time in milliseconds.
     pub(super) fn next_change_ms(&self, now_ms: i64) -> Option<i64> {
-        let rounds = [Some(&self.current), self.former.as_ref()];
-        let changes = rounds.into_iter().flatten();
-        changes.filter_map(|round| round.next_change_ms(now_ms)).min()
+        let rounds = [&self.current].into_iter().chain(&self.former).chain(&self.older);
+        rounds.filter_map(|round| round.next_change_ms(now_ms)).min()
     }
 }

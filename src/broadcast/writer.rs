@@ -1,17 +1,18 @@
 //! Writes the folder after every event, and whenever something that was held back becomes public.
 
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, watch},
-    time::Instant,
+    time::{Instant, MissedTickBehavior, interval_at},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
     clocks::TimedClock,
     folder::{Folder, FolderError},
-    open::open,
+    note::{self, RoundNote},
+    open::{OpenedRounds, open},
     round::{Files, Published},
     rounds::{Picture, Rounds},
     steady::SteadyClock,
@@ -28,6 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Nothing is waited for in one go for longer. A wait of years would be too long for a timer.
 const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
+/// How often the writer looks whether its files are still there. A look costs no more than to ask for each of them.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// Events and readings of clocks that are told together.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +55,10 @@ pub(super) struct Writer {
     clock: SteadyClock,
     rounds: Rounds,
     folder: Option<Folder>,
+    /// The folder's place.
+    root: PathBuf,
+    /// The notes of the rounds. A restart needs them.
+    notes: Arc<[RoundNote]>,
     current: watch::Sender<Vec<Published>>,
     former: watch::Sender<Vec<Published>>,
     failed: bool,
@@ -67,7 +75,11 @@ impl Writer {
     /// A broadcast as configured. A board whose name has no gateway is one of `gateway`.
     pub(super) fn new(settings: &Broadcast, gateway: &str) -> (Self, Readers) {
         let clock = SteadyClock::start();
-        let (rounds, lichess) = open(settings, gateway, clock.now_ms());
+        let OpenedRounds {
+            rounds,
+            lichess,
+            notes,
+        } = open(settings, gateway, clock.now_ms());
         let (number, before) = rounds.numbers();
         let folder = settings.folder.display();
         let boards = settings.boards.len();
@@ -83,6 +95,8 @@ impl Writer {
             clock,
             rounds,
             folder: Some(Folder::new(settings.folder.clone())),
+            root: settings.folder.clone(),
+            notes: notes.into(),
             current,
             former,
             failed: false,
@@ -99,6 +113,9 @@ impl Writer {
         // What was public before stays as it is until the writer has all events that happened meanwhile.
         let mut due: Option<Instant> = None;
         let mut changed = true;
+        let mut is_told = false;
+        let mut looks = interval_at(Instant::now() + LOOK, LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let wait = async {
                 match due {
@@ -116,6 +133,7 @@ impl Writer {
                     let clocks = clocks
                         .filter_map(|(board, clock)| self.rounds.take_clock(board, self.clock.read(*clock)));
                     let public = clocks.min().map(|public_ms| after(public_ms, self.clock.now_ms()));
+                    is_told = !told.more;
                     if told.more {
                         due = None;
                         changed = true;
@@ -125,6 +143,9 @@ impl Writer {
                     }
                 }
                 () = wait => due = self.write().await,
+                _ = looks.tick(), if is_told => if self.is_robbed().await {
+                    due = self.write().await;
+                },
                 () = stop.cancelled() => {
                     if due.is_some() {
                         self.write().await;
@@ -161,6 +182,36 @@ impl Writer {
         Some(after(next_ms, now_ms))
     }
 
+    /// True where somebody has taken files away, by mistake or to make the folder anew. The log says so once for each time.
+    async fn is_robbed(&mut self) -> bool {
+        let Some(mut folder) = self.folder.take() else {
+            return false;
+        };
+        let (root, notes) = (self.root.clone(), Arc::clone(&self.notes));
+        let looked = tokio::task::spawn_blocking(move || {
+            let gone = folder.forget_missing();
+            let noted = notes.iter().try_for_each(|note| note::write_missing(&root, note));
+            (folder, gone, noted)
+        });
+        let Ok((folder, gone, noted)) = looked.await else {
+            return false;
+        };
+        self.folder = Some(folder);
+        if let Err(error) = noted
+            && !self.failed
+        {
+            tracing::error!("broadcast: {error}");
+        }
+        if let Some(first) = gone.first() {
+            tracing::warn!(
+                "broadcast: somebody took files away from {} (number: {}, the first is {first}): they are written again. To begin a round from scratch, stop the program first",
+                self.root.display(),
+                gone.len()
+            );
+        }
+        !gone.is_empty()
+    }
+
     /// Writes the files in another thread, because the disk may be slow and other tasks of this thread must go on.
     async fn put(&mut self, files: Files) -> Result<(), FolderError> {
         let Some(mut folder) = self.folder.take() else {
@@ -195,4 +246,44 @@ fn tell(to: &watch::Sender<Vec<Published>>, games: Vec<Published>) {
         *former = games;
         changed
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, fs};
+
+    use super::*;
+    use crate::tournament::{Pairings, Tournament};
+
+    #[tokio::test]
+    async fn a_folder_that_is_taken_away_comes_back_with_its_note() {
+        let place = tempfile::tempdir().unwrap();
+        let settings = Broadcast {
+            group: None,
+            folder: place.path().join("open"),
+            tournament: Tournament {
+                round: 1,
+                rounds: 1,
+                ..Tournament::default()
+            },
+            pairings: Pairings::parse("board,white,black\n1,A,B\n", 1).unwrap(),
+            others: BTreeMap::new(),
+            pairings_file: None,
+            boards: vec!["7".into()],
+            begins_ms: None,
+            lichess: None,
+            listen: None,
+        };
+        let (mut writer, _readers) = Writer::new(&settings, "gw");
+        writer.write().await;
+        assert!(!writer.is_robbed().await);
+        let round = settings.folder.join("round-1");
+        let note = fs::read_to_string(round.join(".begun")).unwrap();
+        fs::remove_dir_all(&settings.folder).unwrap();
+        assert!(writer.is_robbed().await);
+        writer.write().await;
+        assert_eq!(fs::read_to_string(round.join(".begun")).unwrap(), note);
+        assert!(round.join("game-1.pgn").exists() && round.join("index.json").exists());
+        assert!(!writer.is_robbed().await);
+    }
 }

@@ -19,6 +19,7 @@ mod journal;
 mod logging;
 pub mod mate;
 mod names;
+mod output;
 mod pgn;
 mod ports;
 mod reach;

@@ -11,6 +11,8 @@ use std::{
 use anyhow::{Context, bail};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
+use super::output::replaceable;
+
 /// How many files an archive may have that is read.
 const MOST_FILES: usize = 10_000;
 
@@ -29,6 +31,7 @@ impl Tarball {
     /// # Errors
     /// When it exists, or cannot be written.
     pub(super) fn create(path: &Path, force: bool) -> anyhow::Result<Self> {
+        replaceable(path)?;
         if !force && path.exists() {
             bail!("{} is there already; --force overwrites it", path.display());
         }
@@ -211,6 +214,15 @@ mod tests {
         damaged[whole.len() / 2] ^= 1;
         fs::write(&path, damaged).unwrap();
         assert!(names(&path).is_err());
+    }
+
+    #[test]
+    fn an_archive_takes_the_place_of_no_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("a.tar.gz");
+        std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+        assert!(Tarball::create(&link, true).is_err());
+        assert!(link.is_symlink() && fs::read_dir(folder.path()).unwrap().count() == 1);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Broadcast {
     pub tournament: Tournament,
     /// The pairings of the round.
     pub pairings: Pairings,
+    /// The pairings of other rounds, by their numbers, as far as somebody may have put them right.
+    pub others: BTreeMap<u32, Pairings>,
     /// The file that they are from.
     pub pairings_file: Option<PathBuf>,
     /// Boards in the order of the pairings: `BOARD`, or `GATEWAY/BOARD`.
@@ -78,6 +80,7 @@ impl Broadcast {
             self.pairings.clone_from(pairings);
         }
         in_force.results.put_into(&mut self.pairings);
+        self.others = in_force.pairings_of_others();
         if let (Some(lichess), Some(round)) = (&mut self.lichess, &in_force.lichess) {
             lichess.round.clone_from(round);
         }
@@ -218,6 +221,7 @@ pub(super) fn broadcast(
             until_ms: None,
         },
         pairings: pairings?,
+        others: BTreeMap::new(),
         pairings_file: raw.pairings.as_ref().map(|file| document.resolve(file.get_ref())),
         boards: boards?,
         begins_ms,

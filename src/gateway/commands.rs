@@ -14,7 +14,7 @@ use crate::{
     mqtt::{CommandReply, Refusal, ReplyTo},
     throttle::shortened,
     time::Millis,
-    watcher::{Command, Order, Watcher},
+    watcher::{Command, CommandError, Order, Watcher},
 };
 
 /// How many bytes of a payload the journal keeps as they came.
@@ -68,7 +68,7 @@ impl BoardCommand {
         let before = journal.command(board, &self.reference()?).await?;
         let is_same = before.verb == self.verb && before.payload == kept(&self.payload);
         Some(if is_same {
-            self.answer.with(before.reply)
+            self.answer.again(before.reply)
         } else {
             self.refuse(&Refusal::ReferenceReused)
         })
@@ -93,7 +93,14 @@ impl BoardCommand {
                 self.log_done(board);
                 self.answer.done(state)
             }
-            Err(error) => self.answer.refused_for(error.code(), error.reason(), &error),
+            Err(error) => {
+                let is_unknown = matches!(error, CommandError::UnknownIrregularity(_));
+                let message = match self.whose().filter(|_| is_unknown) {
+                    Some(whose) => format!("{error}: {whose}"),
+                    None => error.to_string(),
+                };
+                self.answer.refused_for(error.code(), error.reason(), &message)
+            }
         };
         let record = CommandRecord {
             reference: self.reference(),
@@ -102,6 +109,19 @@ impl BoardCommand {
             reply: reply.payload.clone(),
         };
         (reply, record)
+    }
+
+    /// The words for a command on an irregularity of another board, by its id.
+    fn whose(&self) -> Option<String> {
+        let payload: Value = serde_json::from_str(&self.payload).ok()?;
+        let (table, seq) = payload.get("irregularity")?.as_str()?.rsplit_once('/')?;
+        let (gateway, board) = table.rsplit_once('/')?;
+        seq.parse::<u64>().ok()?;
+        let (place, _) = self.answer.command.rsplit_once("/cmd/")?;
+        let is_here = place.ends_with(&format!("/{gateway}/board/{board}"));
+        let whose =
+            || format!("by its id it is of board {board} of the gateway {gateway}; send the command there");
+        (!is_here).then(whose)
     }
 
     fn log_done(&self, board: &str) {

@@ -5,20 +5,19 @@
 
 mod games;
 mod next;
+mod put;
 mod results;
 mod tables;
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::{
-    broadcast::began_ms,
-    config::{Config, lichess::lichess_rounds},
-    journal::wall_ms,
-    mqtt::{CommandReply, PairingsAsked, Refusal, ReplyTo},
-    tournament::{self, InForce, Pairings, PairingsError, TablesWrong, tables as order},
+    config::Config,
+    mqtt::{CommandReply, ReplyTo},
+    tournament::{InForce, Pairings, PairingsError, TablesWrong, tables as order},
 };
 
 /// Why a command about rounds is refused.
@@ -35,8 +34,14 @@ enum Refused {
     NoRound,
     #[error("round {present} is in force, and round {asked} does not follow it: begin round {}", .present + 1)]
     NotNext { asked: u32, present: u32 },
-    #[error("round {present} is in force: look at its games again, and give `round`")]
+    #[error(
+        "round {present} is in force: look at its games again, and give `round`, the number of the round that the results are of. One that was in force before takes them as well, without leaving round {present}"
+    )]
     NotPresent { present: u32 },
+    #[error(
+        "round {present} is in force, and nothing is known here of round {asked}: results are of the present round or of one before it. If round {asked} is over, put its pairings right with `pairings` and send the results again: round {present} goes on meanwhile"
+    )]
+    NotKnown { asked: u32, present: u32 },
     #[error("game {0} is not in the pairings of round {1}")]
     NoGame(usize, u32),
     #[error("round {0} cannot begin: {1}; or put its pairings in force with `pairings`")]
@@ -69,7 +74,7 @@ impl Refused {
             Self::Older(_) => "round_older",
             Self::NoRound => "no_round",
             Self::NotNext { .. } => "round_not_next",
-            Self::NotPresent { .. } => "round_not_present",
+            Self::NotPresent { .. } | Self::NotKnown { .. } => "round_not_present",
             Self::NoGame(..) => "game_not_paired",
             Self::Unpaired(..) => "round_unpaired",
             Self::Start(..) => "start_wrong",
@@ -85,7 +90,7 @@ impl Refused {
 /// What a command puts in force.
 #[derive(Debug)]
 enum Change {
-    Round(InForce),
+    Round(Box<InForce>),
     /// The boards by table; none for the configured order.
     Tables(Option<Vec<String>>),
 }
@@ -157,8 +162,9 @@ impl Desk {
 
     /// Takes over another configuration, and what its file of pairings says of the round in force.
     pub(super) fn reconfigure(&mut self, config: Config) {
+        let former = self.config().round().map(|round| (round, self.as_read(round)));
         self.configured = config;
-        self.read_again();
+        self.read_again(former);
         self.look_at_tables();
     }
 
@@ -171,118 +177,45 @@ impl Desk {
     pub(super) fn take(&mut self, done: Done) -> (bool, CommandReply) {
         let changed = done.change.is_some();
         match done.change {
-            Some(Change::Round(in_force)) => self.in_force = Some(in_force),
+            Some(Change::Round(in_force)) => self.in_force = Some(*in_force),
             Some(Change::Tables(bound)) => self.bound = bound,
             None => {}
         }
         (changed, done.reply)
     }
 
+    /// The present round as it is left when another one comes in force: somebody may still put it right.
+    fn leaving(&self, config: &Config) -> Option<InForce> {
+        let round = config.round()?;
+        let mut leaving = self.present_or_new(round);
+        leaving.pairings = Some(self.as_read(round));
+        Some(leaving)
+    }
+
+    /// What is in force of the present round, perhaps nothing but its number, and what is known of others.
+    fn present_or_new(&self, round: u32) -> InForce {
+        let new = InForce {
+            round,
+            ..InForce::default()
+        };
+        match self.in_force.clone() {
+            Some(in_force) if in_force.round == round => in_force,
+            Some(before) => new.after(before),
+            None => new,
+        }
+    }
+
+    /// The pairings of the present round without what a person entered.
+    fn as_read(&self, round: u32) -> Pairings {
+        let put = self.present(round).and_then(|present| present.pairings.clone());
+        let configured = self.configured.broadcast.as_ref();
+        let configured = configured.map(|broadcast| broadcast.pairings.clone());
+        put.or(configured).unwrap_or_default()
+    }
+
     /// What is in force of the present round.
     fn present(&self, round: u32) -> Option<&InForce> {
         self.in_force.as_ref().filter(|in_force| in_force.round == round)
-    }
-
-    /// Checks `asked`, and puts it in force if it says so. Returns the answer, unless that comes later.
-    pub(super) fn pairings(&mut self, asked: &PairingsAsked, answer: ReplyTo) -> Option<CommandReply> {
-        let config = self.config();
-        let tables = config.tables();
-        let checked = Pairings::check(&asked.text, asked.round, Some(tables.len()));
-        let refused = self.why_not(asked, &config);
-        if !asked.put {
-            let seats = seats(&checked.pairings, &tables);
-            let state = json!({
-                "round": asked.round,
-                "games": checked.pairings.boards.iter().flatten().count(),
-                "boards": seats,
-                "wrong": checked.wrong,
-                "noted": checked.noted,
-                "refused": refused.map(|refused| json!({ "code": refused.code(), "message": refused.to_string() })),
-            });
-            return Some(answer.done(state));
-        }
-        let wrong = (!checked.wrong.is_empty()).then(|| {
-            let lines: Vec<String> = checked.wrong.iter().map(ToString::to_string).collect();
-            Refused::Wrong(lines.join("\n"))
-        });
-        if let Some(refused) = wrong.or(refused) {
-            return Some(answer.refused(refused.code(), &refused));
-        }
-        if !self.work.is_empty() {
-            return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
-        }
-        let before = self.present(asked.round);
-        let results = before.map(|before| before.results.clone()).unwrap_or_default();
-        let in_force = InForce {
-            round: asked.round,
-            results,
-            pairings: Some(checked.pairings),
-            lichess: asked
-                .lichess
-                .clone()
-                .or_else(|| before.and_then(|before| before.lichess.clone())),
-            since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
-            ..InForce::default()
-        };
-        let in_force = InForce {
-            text: Some(asked.text.clone()).filter(|text| Pairings::has_rounds(text)),
-            start: asked
-                .start
-                .clone()
-                .or_else(|| before.and_then(|before| before.start.clone())),
-            ..in_force
-        };
-        let is_new = before.is_none();
-        let path = config.journal.path.clone();
-        let folder = config.broadcast.map(|broadcast| broadcast.folder);
-        self.work.spawn_blocking(move || {
-            let mut in_force = in_force;
-            if is_new && let Some(since_ms) = folder.and_then(|folder| began_ms(&folder, in_force.round)) {
-                in_force.since_ms = since_ms;
-            }
-            let state = json!({ "round": in_force.round, "put": true });
-            finish(&path, in_force, &answer, state)
-        });
-        None
-    }
-
-    /// Why `asked` cannot be put in force now, whatever pairings it has.
-    fn why_not(&self, asked: &PairingsAsked, config: &Config) -> Option<Refused> {
-        let configured = self.configured.broadcast.as_ref();
-        let first = configured.map(|broadcast| broadcast.tournament.round);
-        if let Some(first) = first.filter(|first| asked.round < *first) {
-            return Some(Refused::Older(first));
-        }
-        let round = config.round();
-        if let Some(open) = round.filter(|round| asked.round > *round && !self.is_closed(*round)) {
-            // A configuration without pairings has no round that anybody could close.
-            let is_played = !config.paired().is_empty();
-            if is_played {
-                return Some(Refused::Open(open));
-            }
-        }
-        let named = asked
-            .lichess
-            .as_ref()
-            .or_else(|| self.present(asked.round)?.lichess.as_ref());
-        self.why_unfit(asked.round, named, asked.start.as_ref())
-    }
-
-    /// Why `round` cannot be in force with this round on lichess and this array.
-    fn why_unfit(&self, round: u32, named: Option<&String>, start: Option<&String>) -> Option<Refused> {
-        if let Some(start) = start
-            && let Err(why) = tournament::array(start)
-        {
-            return Some(Refused::Start(start.clone(), why));
-        }
-        let configured = self.configured.broadcast.as_ref();
-        let first = configured.map(|broadcast| broadcast.tournament.round);
-        let lichess = configured.and_then(|broadcast| broadcast.lichess.as_ref());
-        // The rounds of a broadcast are found or made by their numbers.
-        let pushes = lichess.is_some_and(|lichess| lichess.broadcast.is_none());
-        let wants = pushes && first != Some(round);
-        let fits = named.map_or(!wants, |named| lichess_rounds(named).is_ok());
-        (!fits).then_some(Refused::Lichess(round))
     }
 
     fn is_closed(&self, round: u32) -> bool {
@@ -301,34 +234,17 @@ fn refused(answer: &ReplyTo, refused: &Refused) -> Done {
 fn finish(path: &Path, in_force: InForce, answer: &ReplyTo, state: Value) -> Done {
     match in_force.keep(path) {
         Ok(()) => Done {
-            change: Some(Change::Round(in_force)),
+            change: Some(Change::Round(Box::new(in_force))),
             reply: answer.done(state),
         },
         Err(error) => refused(answer, &Refused::NotKept(error.to_string())),
     }
 }
 
-/// The players at the tables, with the boards that stand there. Games behind the last table have no board.
-fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
-    let count = tables.len().max(pairings.boards.len());
-    let seat = |table: usize| {
-        let pairing = pairings.boards.get(table).and_then(Option::as_ref);
-        let id = tables.get(table);
-        let seat = json!({
-            "board": table + 1,
-            "id": id,
-            "white": pairing.map(|pairing| &pairing.white),
-            "black": pairing.map(|pairing| &pairing.black),
-        });
-        (id.is_some() || pairing.is_some()).then_some(seat)
-    };
-    (0..count).filter_map(seat).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Env;
+    use crate::{config::Env, mqtt::PairingsAsked};
 
     /// A configuration of these boards.
     fn hall(folder: &Path, boards: &[&str], broadcast: &str) -> Config {

@@ -135,7 +135,8 @@ pub struct NextRound {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResultsAsked {
-    /// With `results`: number of the present round.
+    /// Number of the round: the present one, which it is where the games are asked for without it, or one that was in force
+    /// before.
     #[schemars(range(min = 1, max = 99))]
     pub round: Option<u32>,
     /// The results by the numbers of their games, as the pairings count them from 1.
@@ -156,16 +157,32 @@ pub enum HandResult {
     /// Drawn.
     #[serde(rename = "1/2-1/2")]
     Draw,
+    /// Black did not come.
+    #[serde(rename = "+/-")]
+    WhiteByForfeit,
+    /// White did not come.
+    #[serde(rename = "-/+")]
+    BlackByForfeit,
+    /// Neither came.
+    #[serde(rename = "-/-")]
+    BothForfeit,
+    /// Both lost.
+    #[serde(rename = "0-0")]
+    BothLost,
 }
 
 impl HandResult {
-    /// As PGN writes it.
+    /// The result as it is written.
     #[must_use]
-    pub fn as_pgn(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::WhiteWins => "1-0",
             Self::BlackWins => "0-1",
             Self::Draw => "1/2-1/2",
+            Self::WhiteByForfeit => "+/-",
+            Self::BlackByForfeit => "-/+",
+            Self::BothForfeit => "-/-",
+            Self::BothLost => "0-0",
         }
     }
 }

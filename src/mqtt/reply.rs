@@ -40,12 +40,20 @@ pub struct ReplyPayload<S> {
     sender: Option<String>,
     /// Whether the command was carried out.
     ok: bool,
+    /// True where the same `ref` came before: this is the answer of then, and nothing was done again.
+    #[serde(skip_serializing_if = "is_false")]
+    repeated: bool,
     /// The state that resulted.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<S>,
     /// Why it was not carried out.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Complaint>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Why a command was not carried out.
@@ -79,6 +87,7 @@ impl ReplyTo {
             reference: self.reference.clone(),
             sender: self.sender.clone(),
             ok: true,
+            repeated: false,
             state: Some(state),
             error: None,
         };
@@ -127,6 +136,7 @@ impl ReplyTo {
             reference: self.reference.clone(),
             sender: self.sender.clone(),
             ok: false,
+            repeated: false,
             state: None,
             error: Some(complaint),
         };
@@ -153,6 +163,19 @@ impl ReplyTo {
             by,
             "command {command:?}{who} (ref {reference}, answered to {to:?}) refused: {message}"
         );
+    }
+
+    /// The answer that a caller got before to the same command. It says that it is no new one.
+    #[must_use]
+    pub fn again(&self, payload: String) -> CommandReply {
+        let said = serde_json::from_str::<serde_json::Map<String, Value>>(&payload);
+        self.with(match said {
+            Ok(mut said) => {
+                said.insert("repeated".to_owned(), true.into());
+                Value::Object(said).to_string()
+            }
+            Err(_) => payload,
+        })
     }
 
     /// A reply with a payload that was made before.

@@ -3,7 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pairings::{Pairing, Pairings};
+use super::{
+    pairings::{Mistake, MistakeKind, Pairing, Pairings},
+    put_right::PutRight,
+};
 
 /// A result as a person entered it. It is of these players, and of the pairings as they were: where those are corrected to
 /// other players, or get another result of their own, that is the later word.
@@ -15,7 +18,7 @@ struct Entered {
     players: [String; 2],
     /// The result that the pairings themselves had.
     over: Option<String>,
-    /// `1-0`, `0-1` or `1/2-1/2`; none where it was taken back.
+    /// As boards have theirs: `1-0`, `+/-`, `0-0`; none where it was taken back.
     result: Option<String>,
     /// Who entered it, if that was told.
     by: Option<String>,
@@ -24,6 +27,11 @@ struct Entered {
 }
 
 impl Entered {
+    /// True where the pairing, which was put right, has no later word on the result.
+    fn stays(&self, now: &Pairing) -> bool {
+        now.result.is_none() || now.result == self.over
+    }
+
     fn is_of(&self, pairing: &Pairing) -> bool {
         let [white, black] = &self.players;
         *white == pairing.white.name && *black == pairing.black.name
@@ -44,7 +52,7 @@ pub struct HandGame {
     pub white: String,
     /// Black's name.
     pub black: String,
-    /// `1-0`, `0-1` or `1/2-1/2`; none while it has none.
+    /// As boards have theirs: `1-0`, `+/-`, `0-0`; none while it has none.
     pub result: Option<String>,
     /// Who entered the result, if a person did and told a name.
     pub by: Option<String>,
@@ -91,13 +99,67 @@ impl EnteredResults {
         if !is_there {
             self.0.push(Entered {
                 game,
-                players: [pairing.white.name.clone(), pairing.black.name.clone()],
+                players: pairing.players(),
                 over: pairing.result.clone(),
                 result,
                 by,
                 at_ms,
             });
         }
+    }
+
+    /// Takes the results over from `former` pairings to those that put them right, `now`; both are as they were read. Tells
+    /// which results go because other players sit there or because the pairings say another one, and which stay under
+    /// other names. What goes stays among what was entered, and counts again where the former pairings do.
+    pub fn follow(&mut self, former: &Pairings, now: &Pairings) -> Vec<Mistake> {
+        let put_right = PutRight::new(former, now);
+        let mut noted = Vec::new();
+        for (game, pairing) in (1..).zip(&former.boards) {
+            let last = pairing.as_ref().and_then(|pairing| self.last(game, pairing));
+            let Some((last, result)) = last.and_then(|last| Some((last.clone(), last.result.clone()?)))
+            else {
+                continue;
+            };
+            let [white, black] = last.players.clone();
+            let by = last.by.clone();
+            let there = put_right
+                .game(game)
+                .and_then(|there| Some((there, now.game(there)?)));
+            let stays = there.filter(|(_, now)| last.stays(now));
+            let Some((there, pairing)) = stays else {
+                let says = there.and_then(|(_, now)| now.result.clone());
+                if says.as_ref() != Some(&result) {
+                    noted.push(Mistake::of_all(MistakeKind::ResultGoes {
+                        game,
+                        white,
+                        black,
+                        result,
+                        by,
+                    }));
+                }
+                continue;
+            };
+            let carried = Entered {
+                game: there,
+                players: pairing.players(),
+                over: pairing.result.clone(),
+                ..last.clone()
+            };
+            if (there, &carried.players) != (game, &last.players) {
+                let [now_white, now_black] = carried.players.clone();
+                noted.push(Mistake::of_all(MistakeKind::ResultStays {
+                    game: there,
+                    white: now_white,
+                    black: now_black,
+                    result,
+                    former: format!("{white} – {black}"),
+                }));
+            }
+            if carried != last {
+                self.0.push(carried);
+            }
+        }
+        noted
     }
 
     /// What counts of a game of pairings that are as they were read.
@@ -168,6 +230,49 @@ mod tests {
         results.put_into(&mut shown);
         let games = results.games(&shown, 0);
         assert_eq!(games[0].by.as_deref(), Some("Anna"));
+    }
+
+    /// What becomes of a result that was entered for each of `former`, and what is told of it.
+    fn followed(former: &str, now: &str) -> (Vec<Option<String>>, Vec<String>) {
+        let (former, now) = (of(former), of(now));
+        let mut results = EnteredResults::default();
+        for game in 1..=former.boards.len() {
+            results.enter(&former, game, Some("1-0".into()), Some("Anna".into()), 7);
+        }
+        let noted = results.follow(&former, &now);
+        let kept = (1..=now.boards.len()).map(|game| result(&results, now.clone(), game));
+        let told = noted.iter().map(|noted| noted.message.clone());
+        (kept.collect(), told.collect())
+    }
+
+    #[test]
+    fn names_that_are_put_right_leave_every_result() {
+        let (kept, told) = followed(
+            "1,\"Gast, G\",,B,\n2,Petrov,,D,\n3,Иванов,,Седов,\n",
+            "1,\"Gast, Gerd\",,B,\n2,Petrow,2100,D,\n3,Ivanov,,Sedov,\n",
+        );
+        assert_eq!(kept, vec![Some("1-0".to_owned()); 3]);
+        assert!(told[0].contains("Gast, Gerd") && told.len() == 3, "{told:?}");
+        // Neither does another order of the tables.
+        let (kept, _) = followed("1,A,,B,\n2,C,,D,\n", "1,C,,D,\n2,E,,F,\n3,A,,B,\n");
+        assert_eq!(kept, [Some("1-0".to_owned()), None, Some("1-0".to_owned())]);
+    }
+
+    #[test]
+    fn a_result_goes_with_its_players_and_is_named() {
+        let (kept, told) = followed("1,A,,B,\n2,C,,D,\n3,E,,F,\n", "1,A,,D,\n2,C,,B,\n3,E,,F,0-1\n");
+        assert_eq!(kept, [None, None, Some("0-1".to_owned())]);
+        assert!(
+            told.len() == 3 && told[0].contains("1-0") && told[0].contains("Anna"),
+            "{told:?}"
+        );
+        // Pairings that were put in force by mistake lose nothing for good.
+        let (former, wrong) = (of("1,A,,B,\n2,C,,D,\n"), of("1,A,,D,\n2,C,,B,\n"));
+        let mut results = EnteredResults::default();
+        results.enter(&former, 1, Some("1-0".into()), None, 7);
+        results.follow(&former, &wrong);
+        results.follow(&wrong, &former);
+        assert_eq!(result(&results, former, 1).as_deref(), Some("1-0"));
     }
 
     #[test]

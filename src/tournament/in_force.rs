@@ -1,13 +1,13 @@
 //! The round that a command put in force. It is kept beside the journal, so that it outlives the daemon.
 
-use std::{io, path::Path};
+use std::{collections::BTreeMap, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     beside,
     entered::EnteredResults,
-    pairings::{Pairings, PairingsError},
+    pairings::{Mistake, Pairings, PairingsError},
 };
 
 /// The ending of the file's name, behind that of the journal.
@@ -39,6 +39,10 @@ pub struct InForce {
     pub since_ms: i64,
     /// True once it was closed, so that the next may follow.
     pub closed: bool,
+    /// The other rounds that were in force, by their numbers: people still put right what is wrong in them. None of these
+    /// has others.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<u32, Self>,
 }
 
 impl InForce {
@@ -50,15 +54,66 @@ impl InForce {
         beside::read(path, ENDING)
     }
 
+    /// This round where `former` was in force before it. Nothing that is known of that round and of others is lost.
+    #[must_use]
+    pub fn after(mut self, mut former: Self) -> Self {
+        self.others = std::mem::take(&mut former.others);
+        self.others.remove(&self.round);
+        if former.round != self.round {
+            // No round begins from the text of another one again.
+            former.text = None;
+            self.others.insert(former.round, former);
+        }
+        self
+    }
+
+    /// The round with this number: this one, or another that was in force.
+    #[must_use]
+    pub fn of_round(&self, round: u32) -> Option<&Self> {
+        match self.round == round {
+            true => Some(self),
+            false => self.others.get(&round),
+        }
+    }
+
+    /// Takes `pairings` that put the `former` ones right. The results that were entered follow the players; what is worth
+    /// a look in that is told.
+    pub fn put_right(&mut self, former: &Pairings, pairings: Pairings) -> Vec<Mistake> {
+        let noted = self.results.follow(former, &pairings);
+        self.pairings = Some(pairings);
+        noted
+    }
+
+    /// Has the results that were entered follow the players to pairings that put the `former` ones right in a file. The log
+    /// has what is worth a look in that.
+    pub fn follow(&mut self, former: &Pairings, pairings: &Pairings) {
+        for noted in self.results.follow(former, pairings) {
+            tracing::warn!("round {} is put right: {noted}", self.round);
+        }
+    }
+
+    /// The pairings of the other rounds, with the results that were entered.
+    #[must_use]
+    pub fn pairings_of_others(&self) -> BTreeMap<u32, Pairings> {
+        let shown = |(round, other): (&u32, &Self)| {
+            let mut pairings = other.pairings.clone()?;
+            other.results.put_into(&mut pairings);
+            Some((*round, pairings))
+        };
+        self.others.iter().filter_map(shown).collect()
+    }
+
     /// Reads the pairings again from the `file` that they are from, which may have been corrected; `boards` is their
     /// number. True when they are others now.
     ///
     /// # Errors
     /// When the file has no such round any more, or mistakes in it. The pairings are then as they were.
     pub fn read_again(&mut self, file: &Path, boards: usize) -> Result<bool, PairingsError> {
-        let pairings = Some(Pairings::of_round(&Pairings::text(file)?, self.round, boards)?);
-        let is_new = self.pairings != pairings;
-        self.pairings = pairings;
+        let pairings = Pairings::of_round(&Pairings::text(file)?, self.round, boards)?;
+        let is_new = self.pairings.as_ref() != Some(&pairings);
+        let former = self.pairings.take().unwrap_or_else(|| pairings.clone());
+        self.follow(&former, &pairings);
+        self.pairings = Some(pairings);
         Ok(is_new)
     }
 

@@ -4,6 +4,7 @@ mod beside;
 mod entered;
 mod in_force;
 pub mod pairings;
+mod put_right;
 pub mod tables;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use shakmaty::{CastlingMode, Chess, fen::Fen};
 use crate::game::Period;
 pub use entered::{EnteredResults, HandGame};
 pub use in_force::InForce;
-pub use pairings::{Checked, Mistake, Pairing, Pairings, PairingsError, Player};
+pub use pairings::{Checked, Mistake, MistakeKind, Pairing, Pairings, PairingsError, Player};
 pub use tables::TablesWrong;
 
 /// The fields that are the same for all games of the round.

@@ -34,6 +34,7 @@ fn settings(folder: &Path, round: u32, port: u16) -> Broadcast {
             ..Tournament::default()
         },
         pairings: Pairings::parse(&names, round).unwrap(),
+        others: std::collections::BTreeMap::new(),
         pairings_file: None,
         boards: vec!["gw/1".into(), "gw/2".into()],
         begins_ms: None,

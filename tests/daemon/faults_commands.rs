@@ -93,7 +93,11 @@ async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
     until("the same answer", broker::PATIENCE, || {
         (answers().len() == 2).then_some(())
     });
-    assert_eq!(answers()[0].text(), answers()[1].text());
+    let [first, again] = [0, 1].map(|n| answers()[n].json());
+    assert_eq!(
+        (&again["error"], &again["repeated"]),
+        (&first["error"], &true.into())
+    );
 
     assert!(daemon.stop());
     let events = journal(&config, "1");

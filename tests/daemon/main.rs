@@ -97,6 +97,7 @@ mod rollout;
 mod rounds_begin;
 mod rounds_commands;
 mod rounds_own;
+mod rounds_put_right;
 mod setups;
 mod sim_simulate;
 mod sim_story;

@@ -183,9 +183,11 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
             .await;
     }
 
+    let mut repeated = first.clone();
+    repeated["repeated"] = true.into();
     assert_eq!(
         asked(&subscriber, "report", report.clone()).await,
-        first,
+        repeated,
         "asked twice"
     );
     let is_birth = |got: &&broker::Got| got.topic == "dgt2mqtt/gw/status" && got.text() == "online";
@@ -201,7 +203,7 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     };
     tokio::time::timeout(PATIENCE, listens).await.unwrap();
     let again = asked(&subscriber, "report", report).await;
-    assert_eq!(again, first, "asked again after a kill");
+    assert_eq!(again, repeated, "asked again after a kill");
     assert_eq!(told(&subscriber, "irregularity").len(), found + 1);
 
     let unknown = json!({ "ref": "r-3", "kind": "two_hands", "by_whom": "white" });
@@ -210,6 +212,13 @@ async fn what_an_arbiter_reports_is_ruled_on_once_also_across_a_kill() {
     let without = json!({ "ref": "r-2", "kind": "flag_fall" });
     let refused = asked(&subscriber, "report", without).await;
     assert_eq!(refused["error"]["code"], "refused", "{refused}");
+    let elsewhere = json!({ "ref": "r-4", "irregularity": "gw/8/5" });
+    let refused = asked(&subscriber, "dismiss", elsewhere).await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(
+        refused["error"]["code"] == "unknown_irregularity" && message.contains("board 8 of the gateway gw"),
+        "{refused}"
+    );
     let dismiss = |n: u32| json!({ "ref": format!("d-{n}"), "irregularity": id });
     assert_eq!(asked(&subscriber, "dismiss", dismiss(1)).await["ok"], true);
     let refused = asked(&subscriber, "dismiss", dismiss(2)).await;

@@ -59,7 +59,7 @@ impl Hall {
     }
 
     /// Kills the daemon and starts it anew.
-    async fn kill(&mut self) -> Value {
+    pub async fn kill(&mut self) -> Value {
         self.daemon.take().unwrap().kill();
         self.start().await
     }

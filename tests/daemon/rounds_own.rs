@@ -63,7 +63,7 @@ async fn a_broadcast_of_the_page_begins_its_round_and_takes_results_by_one_word(
     fs::remove_file(path(second)).unwrap();
     let page = start();
     has(folder.path(), second, &["Berg", "[Result \"0-1\"]"]);
-    // The file is corrected: others played there, and it is not their result.
+    // The file is corrected: a name is spelt otherwise, or others played there, and it is not their result.
     let reload = |rows: &str| {
         fs::write(path("open.csv"), rows).unwrap();
         let hung_up = Command::new("kill")
@@ -72,7 +72,9 @@ async fn a_broadcast_of_the_page_begins_its_round_and_takes_results_by_one_word(
         assert!(hung_up.unwrap().success());
     };
     reload(&rows.replace("1,2,Berg", "1,2,Bergman"));
-    has(folder.path(), second, &["Bergman", "[Result \"*\"]"]);
+    has(folder.path(), second, &["Bergman", "[Result \"0-1\"]"]);
+    reload(&rows.replace("1,2,Berg,,Dorn", "1,2,Dorn,,Berg"));
+    has(folder.path(), second, &["[White \"Dorn\"]", "[Result \"*\"]"]);
     reload(rows);
     has(folder.path(), second, &["\"Berg\"", "[Result \"0-1\"]"]);
 

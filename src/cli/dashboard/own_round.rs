@@ -80,7 +80,8 @@ impl OwnRound {
                         .borrow()
                         .as_ref()
                         .map(|configured| self.present(configured));
-                    if present.is_some_and(|present| next.round > present) {
+                    let goes_on = present.is_some_and(|present| next.round > present);
+                    if goes_on {
                         self.warn_of_open();
                     }
                     if let Some(why) = why {
@@ -90,7 +91,15 @@ impl OwnRound {
                             next.round
                         );
                     }
-                    self.go_on(next);
+                    let leaving = self
+                        .configured
+                        .borrow()
+                        .as_ref()
+                        .map(|configured| self.leaving(configured));
+                    self.go_on(match leaving.filter(|_| goes_on) {
+                        Some(leaving) => next.after(leaving),
+                        None => next,
+                    });
                 }
             }
             self.tell();
@@ -164,6 +173,19 @@ impl OwnRound {
         present.unwrap_or(configured.tournament.round)
     }
 
+    /// What is in force of the present round, with its pairings as they were read.
+    fn leaving(&self, configured: &Broadcast) -> InForce {
+        let mut leaving = self.in_force.clone().unwrap_or_else(|| InForce {
+            round: configured.tournament.round,
+            is_from_file: true,
+            ..InForce::default()
+        });
+        leaving
+            .pairings
+            .get_or_insert_with(|| configured.pairings.clone());
+        leaving
+    }
+
     /// The rounds of the gateways of its boards.
     fn rounds(&self, configured: &Broadcast) -> Vec<GatewayRound> {
         let of_boards = |round: &GatewayRound| {
@@ -218,15 +240,18 @@ impl OwnRound {
 }
 
 /// What counts of a round that was kept, where the configuration names the round `configured`: all of a later one, and of
-/// the same one the results that a person entered.
+/// the same one the results that a person entered, and what they are of.
 fn counts(kept: InForce, configured: u32) -> Option<InForce> {
     match kept.round.cmp(&configured) {
         Ordering::Less => None,
-        Ordering::Equal if kept.results.is_empty() => None,
+        Ordering::Equal if kept.results.is_empty() && kept.others.is_empty() => None,
         Ordering::Equal => Some(InForce {
             round: kept.round,
+            // The results follow from these to those that the file has by now.
+            pairings: kept.pairings.filter(|_| kept.is_from_file),
             results: kept.results,
             is_from_file: true,
+            others: kept.others,
             ..InForce::default()
         }),
         Ordering::Greater => Some(kept),

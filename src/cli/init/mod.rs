@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use clap::{Args, builder::PossibleValuesParser};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::{check, names, reach};
+use super::{check, names, output::replaceable, reach};
 use crate::{
     config::{BrokerUrl, Config, Env, Id, OF_THE_UNIT, STATE_OF_THE_UNIT},
     families::Protocol,
@@ -263,6 +263,7 @@ fn put(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
         false => path.to_owned(),
     };
     let path = real.as_path();
+    replaceable(path)?;
     let what = || {
         format!(
             "cannot write {}: give another place with --config, or use sudo",

@@ -219,7 +219,7 @@ class Rounds {
   async #put() {
     const state = await this.#ask("pairings", { ...this.#fields(), put: true });
     if (!state) return;
-    this.#done(t("pairings_done", state));
+    this.#done(t(state.present ? "pairings_put_right" : "pairings_done", state));
   }
 
   /** It is in force: what was looked through before was looked through with something else. */

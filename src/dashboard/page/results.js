@@ -5,7 +5,8 @@ import { h } from "./dom.js";
 import { refusalText } from "./russian.js";
 import { playerName, t } from "./words.js";
 
-const RESULTS = [["", "–"], ["1-0", "1-0"], ["1/2-1/2", "½-½"], ["0-1", "0-1"]];
+const RESULTS = [["", "–"], ["1-0", "1-0"], ["1/2-1/2", "½-½"], ["0-1", "0-1"],
+  ["+/-", "+/−"], ["-/+", "−/+"], ["-/-", "−/−"], ["0-0", "0-0"]];
 
 /** The games of the present round at a gateway that no board tells of. `refused` shows why something was not taken. */
 export class HandResults {

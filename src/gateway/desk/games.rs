@@ -92,6 +92,13 @@ pub(super) fn without_result(
         .collect())
 }
 
+/// True where a game of `round`, which began at `since_ms`, has half-moves or a result.
+pub(super) fn has_begun(path: &Path, round: u32, since_ms: i64) -> Result<bool, String> {
+    let games = games(path, since_ms, &PLAY)?;
+    let mut of_round = games.values().filter(|game| game.round == Some(round));
+    Ok(of_round.any(|game| game.has_moves || game.result.is_some()))
+}
+
 /// Those of `boards` that have a part of the round which belongs to their tables: a result, or half-moves of a game
 /// that goes on. Games that were given up do not count.
 pub(super) fn played<'a>(path: &Path, since_ms: i64, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {

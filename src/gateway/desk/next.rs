@@ -81,6 +81,7 @@ impl Desk {
             return Some(answer.refused(Refusal::Busy.code(), &Refusal::Busy));
         }
         let present = self.present(round).cloned();
+        let (whole, leaving) = (self.present_or_new(round), self.leaving(&config));
         let force = asked.force;
         let (paired, by_hand) = (config.paired(), with_result(&config));
         let without_board = without_board(&config);
@@ -115,19 +116,20 @@ impl Desk {
                     Ok(next) => {
                         let since_ms = noted_ms(number).unwrap_or_else(wall_ms);
                         let state = json!({ "round": number, "begun": true, "former": state });
-                        finish(&path, InForce { since_ms, ..next }, &answer, state)
+                        let next = InForce { since_ms, ..next };
+                        let next = match leaving {
+                            Some(leaving) => next.after(leaving),
+                            None => next,
+                        };
+                        finish(&path, next, &answer, state)
                     }
                     Err(error) => refused(&answer, &Refused::Unpaired(number, error)),
                 };
             }
-            let in_force = present.unwrap_or_else(|| InForce {
-                round,
-                since_ms,
-                ..InForce::default()
-            });
             let closed = InForce {
+                since_ms,
                 closed: true,
-                ..in_force
+                ..whole
             };
             finish(&path, closed, &answer, state)
         });
@@ -157,21 +159,32 @@ impl Desk {
         })
     }
 
-    /// Reads the pairings of the round in force again, if they are from the file that the configuration names.
-    pub(super) fn read_again(&mut self) {
+    /// Reads the pairings of the round in force again, if they are from the file that the configuration names. Results that
+    /// were entered follow their players from the `former` pairings of the round.
+    pub(super) fn read_again(&mut self, former: Option<(u32, Pairings)>) {
         let boards = self.configured.tables().len();
         let broadcast = self.configured.broadcast.as_ref();
         let file = broadcast.and_then(|broadcast| broadcast.pairings_file.as_ref());
-        let in_force = self.in_force.as_mut().filter(|in_force| in_force.is_from_file);
-        let (Some(file), Some(in_force)) = (file, in_force) else {
+        let Some(in_force) = self.in_force.as_mut() else {
             return;
         };
         let round = in_force.round;
-        let read = match in_force.read_again(file, boards) {
-            Ok(true) => in_force
+        let results = in_force.results.clone();
+        let read = match (file, in_force.is_from_file) {
+            (Some(file), true) => in_force.read_again(file, boards),
+            _ => Ok(false),
+        };
+        if in_force.pairings.is_none()
+            && let Some(broadcast) = broadcast.filter(|broadcast| broadcast.tournament.round == round)
+            && let Some((_, former)) = former.filter(|(number, _)| *number == round)
+        {
+            in_force.follow(&former, &broadcast.pairings);
+        }
+        let read = match read {
+            Ok(is_new) if is_new || results != in_force.results => in_force
                 .keep(&self.configured.journal.path)
                 .map_err(|error| error.to_string()),
-            Ok(false) => Ok(()),
+            Ok(_) => Ok(()),
             Err(error) => Err(error.to_string()),
         };
         if let Err(error) = read {

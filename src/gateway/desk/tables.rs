@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Change, Desk, Done, Refused, games, refused, seats};
+use super::{Change, Desk, Done, Refused, games, put::seats, refused};
 use crate::{
     broadcast::began_ms,
     config::Config,

@@ -70,7 +70,7 @@ pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
                 .find(|(_, other)| id.is_none() || other.is_none() || *other == id);
             let first = same.map(|(line, _)| *line).or_else(|| ids.get(id?).copied());
             if let Some(first) = first {
-                wrong.push(Mistake::at(line, twice(player, first)));
+                wrong.push(Mistake::at(line, twice(player, line, first)));
             }
             known.push((line, id));
             if let Some(id) = id {
@@ -80,10 +80,11 @@ pub(super) fn players(seated: &[Seated], wrong: &mut Vec<Mistake>) {
     }
 }
 
-fn twice(player: &Player, first: usize) -> MistakeKind {
-    MistakeKind::PlayerTwice {
-        player: player.name.clone(),
-        first,
+fn twice(player: &Player, line: usize, first: usize) -> MistakeKind {
+    let player = player.name.clone();
+    match line == first {
+        true => MistakeKind::PlayerHimself { player },
+        false => MistakeKind::PlayerTwice { player, first },
     }
 }
 
@@ -122,7 +123,7 @@ fn is_nobody(name: &str) -> bool {
 }
 
 /// A name in the form in which names are compared, without differences of case and spaces.
-fn as_compared(name: &str) -> String {
+pub(in crate::tournament) fn as_compared(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     words.join(" ").to_lowercase()
 }

@@ -192,15 +192,19 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// The result as PGN writes it. People write a half in several ways; none where the game is not over.
+    /// The result as boards have it. People write a half in several ways; none where the game is not over.
     fn result(&self) -> Result<Option<String>, MistakeKind> {
         let Some(text) = self.get("result").filter(|text| text != "*") else {
             return Ok(None);
         };
         let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let written = match bare.replace([':', '–'], "-").as_str() {
-            "1-0" | "+--" => "1-0",
-            "0-1" | "--+" => "0-1",
+            "1-0" => "1-0",
+            "0-1" => "0-1",
+            "0-0" => "0-0",
+            "+--" | "+/-" => "+/-",
+            "--+" | "-/+" => "-/+",
+            "---" | "-/-" => "-/-",
             "1/2-1/2" | "½-½" | "1/2" | "½" | "0.5-0.5" | "=" => "1/2-1/2",
             _ => return Err(MistakeKind::ResultUnknown { text }),
         };
@@ -286,7 +290,7 @@ mod tests {
         let pairings = parse(text, 1).unwrap();
         let games: Vec<_> = pairings.boards.iter().flatten().collect();
         let results: Vec<_> = games.iter().map(|game| game.result.as_deref()).collect();
-        assert_eq!(results, [Some("1/2-1/2"), Some("0-1"), Some("1-0"), None, None]);
+        assert_eq!(results, [Some("1/2-1/2"), Some("0-1"), Some("+/-"), None, None]);
         assert_eq!(games[1].white.team.as_deref(), Some("Oslo"));
         assert_eq!(games[4].black.team, None);
         let wrong = parse("board,white,black,result\n1,A,B,2-0\n", 1).unwrap_err();

@@ -39,6 +39,11 @@ pub enum MistakeKind {
         "{player:?} plays in line {first} already; two players of one name need their FIDE ids to be told apart"
     )]
     PlayerTwice { player: String, first: usize },
+    /// A player is his own opponent.
+    #[error(
+        "{player:?} has both colours in this game; who is the opponent? Two players of one name need their FIDE ids to be told apart"
+    )]
+    PlayerHimself { player: String },
     /// A rating is not a number.
     #[error("the rating {rating:?} of {player:?} is no number; write up to four digits, or nothing")]
     RatingNoNumber { player: String, rating: String },
@@ -47,8 +52,10 @@ pub enum MistakeKind {
         "{text:?} stands in the column {column:?}: has a column shifted? Put names with a comma in quotes, and write every column of the first line"
     )]
     ColumnShifted { column: String, text: String },
-    /// A result is none that PGN has.
-    #[error("{text:?} is no result; write 1-0, 0-1 or 1/2-1/2, or nothing while the game is not over")]
+    /// A result is none that a game can have.
+    #[error(
+        "{text:?} is no result; write 1-0, 0-1, 1/2-1/2, 0-0, or +/-, -/+, -/- where somebody did not come, or nothing while the game is not over"
+    )]
     ResultUnknown { text: String },
     /// A game cannot begin with the position.
     #[error(
@@ -80,6 +87,29 @@ pub enum MistakeKind {
     /// Some games have no board that tells their moves.
     #[error("boards {from} to {to} are no boards of this broadcast: their games are listed without moves")]
     BoardsWithoutMoves { from: usize, to: usize },
+    /// A result that was entered by hand goes.
+    #[error(
+        "game {game}: the result {result} of {white} – {black} by hand, entered by {}, goes, because the pairings have other players there or another result; enter it anew if it holds",
+        .by.as_deref().unwrap_or("somebody without a name")
+    )]
+    ResultGoes {
+        game: usize,
+        white: String,
+        black: String,
+        result: String,
+        by: Option<String>,
+    },
+    /// A result that was entered by hand stays under other names.
+    #[error(
+        "game {game}: the result {result} by hand was entered for {former}, and is now of {white} – {black}; take it back if that is another game"
+    )]
+    ResultStays {
+        game: usize,
+        white: String,
+        black: String,
+        result: String,
+        former: String,
+    },
 }
 
 const COLUMNS_HELP: &str = "the first line names the columns, separated by commas, semicolons or tabs: board, white, black \
@@ -99,7 +129,7 @@ impl Mistake {
     }
 
     /// A mistake of the whole text.
-    pub(super) fn of_all(what: MistakeKind) -> Self {
+    pub(in crate::tournament) fn of_all(what: MistakeKind) -> Self {
         Self {
             line: None,
             message: what.to_string(),

@@ -11,6 +11,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::{files::plain, game::Period};
+pub(super) use check::as_compared;
 pub use mistake::{Mistake, MistakeKind};
 
 /// A player as the tags of PGN name one.
@@ -38,12 +39,21 @@ pub struct Pairing {
     pub white: Player,
     /// Black.
     pub black: Player,
-    /// The result that somebody entered by hand: `1-0`, `0-1` or `1/2-1/2`. It counts where no board has the game.
+    /// The result that somebody entered by hand, as boards have theirs: `1-0`, `+/-`, `0-0`. It counts where no board has the
+    /// game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     /// FEN of the position with which the game begins, if the pairings say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
+}
+
+impl Pairing {
+    /// The names of White and Black.
+    #[must_use]
+    pub fn players(&self) -> [String; 2] {
+        [self.white.name.clone(), self.black.name.clone()]
+    }
 }
 
 /// The pairings of one round, as a file has them.
@@ -285,7 +295,7 @@ mod tests {
         let of = |rows: &str| format!("{head}1,A,2100,B,\n{rows}");
         one(&of("1,C,,D,\n"), "board_twice", 3, "line 2 has board 1");
         one(&of("2,C,,a,\n"), "player_twice", 3, "FIDE ids");
-        one(&of("2,C,,C,\n"), "player_twice", 3, "line 3");
+        one(&of("2,C,,c,\n"), "player_himself", 3, "both colours");
         one(&of("2,C,21OO,D,\n"), "rating_no_number", 3, "\"21OO\" of \"C\"");
         one(&of("2,C,21000,D,\n"), "rating_no_number", 3, "four digits");
         one(&of("7,C,,D,\n"), "board_unknown", 3, "there are 3");

@@ -192,13 +192,16 @@ fn half_points(result: char) -> u32 {
     }
 }
 
-/// The result of a game by the codes of both players, as PGN writes it; none while there is none, and for a game that
-/// both lose, which PGN cannot say.
+/// The result of a game by the codes of both players; none while there is none.
 fn result(white: char, black: char) -> Option<String> {
     let written = match (white.to_ascii_uppercase(), black.to_ascii_uppercase()) {
-        ('1' | '+' | 'W', _) => "1-0",
-        (_, '1' | '+' | 'W') => "0-1",
+        ('+', _) => "+/-",
+        (_, '+') => "-/+",
+        ('-', '-') => "-/-",
+        ('1' | 'W', _) => "1-0",
+        (_, '1' | 'W') => "0-1",
         ('=' | 'D', '=' | 'D') => "1/2-1/2",
+        ('0' | 'L', '0' | 'L') => "0-0",
         _ => return None,
     };
     Some(written.to_owned())

@@ -41,7 +41,9 @@ enum Refused {
     Lichess(u32),
     #[error("{0:?} is no position to begin with: {1}; write the FEN of the position before the first move")]
     Start(String, String),
-    #[error("round {0} is in force: look at its games again, and give `round`")]
+    #[error(
+        "round {0} is in force: look at its games again, and give `round`, the number of the round that the results are of. One that this broadcast began before takes them as well, without leaving round {0}"
+    )]
     NotPresent(u32),
     #[error("game {0} is not in the pairings of round {1}")]
     NoGame(usize, u32),
@@ -142,6 +144,7 @@ impl OwnRound {
         };
         next.read_again(file, configured.boards.len())
             .map_err(|error| Refused::Unpaired(begin, error))?;
+        let next = next.after(self.leaving(&configured));
         self.warn_of_open();
         self.keep(&next)?;
         tracing::info!("{}: round {begin} begins by a command", self.label());
@@ -153,41 +156,40 @@ impl OwnRound {
         let Some(configured) = self.configured.borrow().clone() else {
             return Err(Refused::OfFile);
         };
-        let round = self.present(&configured);
-        let pairings = self.pairings(&configured);
-        if !asked.results.is_empty() {
-            if asked.round != Some(round) {
-                return Err(Refused::NotPresent(round));
-            }
-            if let Some(stray) = asked.results.keys().find(|game| pairings.game(**game).is_none()) {
-                return Err(Refused::NoGame(*stray, round));
-            }
-            let mut next = self.in_force.clone().unwrap_or_else(|| InForce {
-                round,
-                is_from_file: true,
-                ..InForce::default()
-            });
-            let read = next
-                .pairings
-                .clone()
-                .unwrap_or_else(|| configured.pairings.clone());
+        let present = self.present(&configured);
+        let is_asking = asked.results.is_empty();
+        let round = asked.round.or_else(|| is_asking.then_some(present));
+        let round = round.ok_or(Refused::NotPresent(present))?;
+        let mut next = self.leaving(&configured);
+        let book = match round == present {
+            true => Some(&mut next),
+            false => next.others.get_mut(&round),
+        };
+        let book = book.ok_or(Refused::NotPresent(present))?;
+        let read = book.pairings.clone().unwrap_or_default();
+        if let Some(stray) = asked.results.keys().find(|game| read.game(**game).is_none()) {
+            return Err(Refused::NoGame(*stray, round));
+        }
+        if !is_asking {
             for (game, result) in asked.results {
                 tracing::info!(
                     "{}: the result of game {game} of round {round} is {} by hand, entered by {}",
                     self.label(),
-                    result.map_or("none", |result| result.as_pgn()),
+                    result.map_or("none", |result| result.as_str()),
                     by.unwrap_or("somebody without a name")
                 );
-                let result = result.map(|result| result.as_pgn().to_owned());
+                let result = result.map(|result| result.as_str().to_owned());
                 let now_ms = jiff::Timestamp::now().as_millisecond();
-                next.results
+                book.results
                     .enter(&read, game, result, by.map(str::to_owned), now_ms);
             }
+        }
+        let mut shown = read;
+        book.results.put_into(&mut shown);
+        let games = book.results.games(&shown, configured.boards.len());
+        if !is_asking {
             self.keep(&next)?;
         }
-        let none = EnteredResults::default();
-        let entered = self.in_force.as_ref().map_or(&none, |in_force| &in_force.results);
-        let games = entered.games(&self.pairings(&configured), configured.boards.len());
         Ok(json!({ "round": round, "games": games, "public": true }))
     }
 

@@ -245,12 +245,13 @@ fn results_of_the_round_are_results_by_hand() {
         ('1', '0', Some("1-0")),
         ('0', '1', Some("0-1")),
         ('=', '=', Some("1/2-1/2")),
-        ('+', '-', Some("1-0")),
-        ('-', '+', Some("0-1")),
+        ('+', '-', Some("+/-")),
+        ('-', '+', Some("-/+")),
         ('W', 'L', Some("1-0")),
         ('l', 'w', Some("0-1")),
         ('D', 'D', Some("1/2-1/2")),
-        ('-', '-', None),
+        ('-', '-', Some("-/-")),
+        ('0', '0', Some("0-0")),
         (' ', ' ', None),
     ] {
         assert_eq!(result(white, black).as_deref(), told, "{white}{black}");

@@ -1,0 +1,128 @@
+//! What people put right in rounds: names, and results that were entered by hand, also of a round that is over. Nothing
+//! that is right is lost by it.
+
+use serde_json::{Value, json};
+
+use crate::rounds_begin::Hall;
+
+/// Three games in two rounds, the third of them without a board; `third` are its players in round 1.
+fn table(third: &str) -> String {
+    format!(
+        "round,board,white,black\n1,1,Moss,Tal\n1,2,Euwe,Kolb\n1,3,{third}\n2,1,Tal,Euwe\n2,2,Kolb,Moss\n2,3,Dorn,Berg\n"
+    )
+}
+
+fn pairings(text: &str, round: u32, put: bool) -> Value {
+    json!({ "text": text, "round": round, "put": put })
+}
+
+fn enter(round: u32, result: &str) -> Value {
+    json!({ "round": round, "results": { "3": result }, "sender": "Anna" })
+}
+
+const THIRD: [&str; 2] = ["open/round-1/game-3.pgn", "open/round-2/game-3.pgn"];
+
+#[tokio::test]
+async fn a_round_that_is_over_is_put_right_while_the_next_goes_on() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let text = table("Berg,Dorn");
+    hall.arbiter.done("pairings", pairings(&text, 1, true)).await;
+    hall.arbiter.done("results", enter(1, "1-0")).await;
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    hall.arbiter.done("results", enter(2, "0-1")).await;
+    hall.has(THIRD[1], &["[Result \"0-1\"]"]);
+
+    // A name of the first round is spelt right.
+    let right = text.replace("1,1,Moss", "1,1,Mosse");
+    let check = hall.arbiter.done("pairings", pairings(&right, 1, false)).await;
+    assert_eq!((&check["refused"], &check["wrong"]), (&Value::Null, &json!([])));
+    let put = hall.arbiter.done("pairings", pairings(&right, 1, true)).await;
+    assert_eq!((&put["round"], &put["present"]), (&json!(1), &json!(2)), "{put}");
+    hall.has("open/round-1/game-1.pgn", &["[White \"Mosse\"]"]);
+    hall.has(THIRD[0], &["[Result \"1-0\"]"]);
+    hall.has(THIRD[1], &["[Result \"0-1\"]"]);
+
+    // A result of that round was wrong. What is known of it outlives the daemon.
+    hall.arbiter.done("results", enter(1, "1/2-1/2")).await;
+    hall.has(THIRD[0], &["[Result \"1/2-1/2\"]"]);
+    hall.has("open/round-1/game-1.pgn", &["[White \"Mosse\"]"]);
+    hall.kill().await;
+    let listed = hall.arbiter.done("results", json!({ "round": 1 })).await;
+    assert_eq!(
+        (&listed["games"][0]["result"], &listed["games"][0]["by"]),
+        (&json!("1/2-1/2"), &json!("Anna"))
+    );
+    let present = hall.arbiter.done("results", json!({})).await;
+    assert_eq!(
+        (&present["round"], &present["games"][0]["result"]),
+        (&json!(2), &json!("0-1"))
+    );
+    hall.has(THIRD[1], &["[Result \"0-1\"]"]);
+
+    let answer = hall.arbiter.ask("results", enter(7, "1-0")).await;
+    assert_eq!(answer["error"]["code"], "round_not_present");
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("`pairings`")
+    );
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+#[tokio::test]
+async fn a_round_that_was_begun_by_mistake_is_left_again_and_loses_nothing() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let text = table("Berg,Dorn");
+    hall.arbiter.done("pairings", pairings(&text, 1, true)).await;
+    hall.arbiter.done("results", enter(1, "1-0")).await;
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    let put = hall.arbiter.done("pairings", pairings(&text, 1, true)).await;
+    assert_eq!(
+        (&put["round"], &put["present"]),
+        (&json!(1), &Value::Null),
+        "{put}"
+    );
+    hall.arbiter.names("1", "Moss").await;
+    let listed = hall.arbiter.done("results", json!({})).await;
+    assert_eq!(
+        (&listed["round"], &listed["games"][0]["result"]),
+        (&json!(1), &json!("1-0"))
+    );
+    hall.has(THIRD[0], &["[Result \"1-0\"]"]);
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+#[tokio::test]
+async fn a_name_that_is_spelt_right_keeps_its_result_and_other_players_do_not() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    hall.arbiter
+        .done("pairings", pairings(&table("Berk,Dorn"), 1, true))
+        .await;
+    hall.arbiter.done("results", enter(1, "1-0")).await;
+    let put = hall
+        .arbiter
+        .done("pairings", pairings(&table("Berg,Dorn"), 1, true))
+        .await;
+    assert_eq!(put["noted"][0]["code"], "result_stays", "{put}");
+    hall.has(THIRD[0], &["[White \"Berg\"]", "[Result \"1-0\"]"]);
+
+    // The players change colours: what goes is named before it goes, and counts again when it is taken back.
+    let other = table("Dorn,Berg");
+    let check = hall.arbiter.done("pairings", pairings(&other, 1, false)).await;
+    let noted = check["noted"].as_array().unwrap().iter();
+    let goes: Vec<_> = noted.filter(|noted| noted["code"] == "result_goes").collect();
+    assert_eq!(
+        (&goes[0]["game"], &goes[0]["result"], &goes[0]["by"]),
+        (&json!(3), &json!("1-0"), &json!("Anna")),
+        "{check}"
+    );
+    hall.has(THIRD[0], &["[White \"Berg\"]", "[Result \"1-0\"]"]);
+    hall.arbiter.done("pairings", pairings(&other, 1, true)).await;
+    hall.has(THIRD[0], &["[White \"Dorn\"]", "[Result \"*\"]"]);
+    hall.arbiter
+        .done("pairings", pairings(&table("Berg,Dorn"), 1, true))
+        .await;
+    hall.has(THIRD[0], &["[White \"Berg\"]", "[Result \"1-0\"]"]);
+    assert!(hall.daemon.take().unwrap().stop());
+}
