@@ -461,3 +461,6 @@ impl Game {
         self.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
     }
 }
+
+#[cfg(test)]
+mod tests;

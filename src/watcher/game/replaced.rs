@@ -31,10 +31,10 @@ impl Game {
     /// The case of the pawn, and the half-moves from its promotion on as the right piece makes them.
     fn replaced(&self, ctx: &mut Ctx<'_>) -> Option<(String, Vec<Made>)> {
         use IrregularityKind::{PromotionNotReplaced, WrongColourPromotion};
-        let all_said = self.on_record() && self.lines.best().plies.len() == self.announced();
-        if !all_said || ctx.sensed.is_felt() {
+        if !self.on_record() || ctx.sensed.is_felt() {
             return None;
         }
+        let all_said = self.lines.best().plies.len() == self.announced();
         let is_left = |kind| matches!(kind, PromotionNotReplaced | WrongColourPromotion);
         let case = self.cases.all().find(|open| {
             let recent = open.ply + LATELY > self.record.plies() && open.ply < self.record.plies();
@@ -42,10 +42,20 @@ impl Game {
         })?;
         let left = self.record.made_as(case.ply)?;
         let (_, to) = left.kind.from_to().filter(|_| left.kind.legal().is_none())?;
-        let piece = ctx.sensed.at(to).piece()?;
+        // It may have moved on since.
+        let went_on = ctx.sensed.at(to).is_empty();
+        if !all_said && !went_on {
+            return None;
+        }
+        let read = if went_on {
+            ctx.sensed.before(to)
+        } else {
+            ctx.sensed.at(to)
+        };
+        let piece = read.piece()?;
         let stood = self.record.stand().placement().at(to) == left.stand.placement().at(to);
         let is_right = piece.color == self.record.mover(case.ply) && piece.role != Role::Pawn;
-        if !stood || !is_right || !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
+        if !stood || !is_right || !went_on && !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
             return None;
         }
         let mut told = self.record.with_promotion(case.ply - 1, piece.role)?;
