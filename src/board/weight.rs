@@ -72,7 +72,7 @@ pub const RETURNED: f32 = 3.0;
 /// A piece was carried where it may not go.
 pub const ILLEGAL: f32 = 4.5;
 /// King and rook, or the king alone, went as in castling where that is not allowed: nothing else looks like it.
-pub const CASTLED: f32 = 3.0;
+pub const CASTLED: f32 = 2.0;
 /// A piece arrived and was taken before the square was scanned.
 pub const TAKEN_AT_ONCE: f32 = 1.0;
 /// A piece that was taken had stood unread where it went for longer than a scan, per second.

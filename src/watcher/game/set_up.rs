@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, CastlingMode};
 
 use super::{Game, Press};
 use crate::{
-    board::{Line, Placement, Stand, bridge},
+    board::{Line, Placement, Stand, bridge, candidate::Candidate},
     event::{Resolution, notice},
     watcher::{arrays::is_playable, ctx::Ctx},
 };
@@ -78,8 +78,15 @@ impl Game {
         if !self.on_record() || self.lines.all().any(is_explained) {
             return false;
         }
-        if !is_half_move(&set_up, seen, press) {
+        let Some(candidate) = half_move(&set_up, seen, press) else {
             self.set_up = Some(set_up);
+            return false;
+        };
+        // What stands otherwise has no part in this half-move, which may be on the record already.
+        let ends = |candidate: &Candidate| (candidate.mv.from(), candidate.mv.to());
+        let is_of_record = |record: &Stand| record.candidates().any(|other| ends(&other) == ends(&candidate));
+        if self.to_move() != press.side || is_of_record(self.record.stand()) {
+            self.set_up = Some(candidate.after(&set_up));
             return false;
         }
         let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
@@ -99,12 +106,12 @@ impl Game {
     }
 }
 
-/// True where a legal half-move of the player who pressed leads from `set_up` to what is `seen`. The opponent may have lifted pieces since.
-fn is_half_move(set_up: &Placement, seen: &Placement, press: &Press) -> bool {
+/// The legal half-move of the player who pressed that leads from `set_up` to what is `seen`. The opponent may have lifted pieces since.
+fn half_move(set_up: &Placement, seen: &Placement, press: &Press) -> Option<Candidate> {
     let stand = Stand::of_placement(set_up, press.side, CastlingMode::Standard);
     let lifted =
         |left: &Placement, square| seen.at(square).is_empty() && left.at(square).color() == Some(!press.side);
-    stand.candidates().any(|candidate| {
+    stand.candidates().find(|candidate| {
         let left = candidate.after(set_up);
         left.differing(seen)
             .into_iter()
