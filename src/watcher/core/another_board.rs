@@ -4,7 +4,7 @@
 use super::{Core, Phase};
 use crate::{
     board::Placement,
-    dgt::{Message, PieceCode, Squares},
+    dgt::{Identity, Message, PieceCode, Squares},
     event::{Body, notice},
     time::Millis,
 };
@@ -12,8 +12,8 @@ use crate::{
 /// On which board the present game is played.
 #[derive(Clone, Debug, Default)]
 pub(in crate::watcher) struct PlayedOn {
-    /// The serial number of the board on which the game is played; none before it is known.
-    pub(in crate::watcher) serial: Option<String>,
+    /// What the board on which the game is played has told of itself.
+    pub(in crate::watcher) board: Identity,
     /// What stands on the other board, in its own order of squares, while another one answers.
     other: Option<Other>,
 }
@@ -27,13 +27,7 @@ struct Other {
 impl Core {
     /// Takes a message of another board than that of the game. Returns false for one of the game's own board: it counts.
     pub(super) fn is_of_another_board(&mut self, now: Millis, message: &Message<'_>) -> bool {
-        let serial = self.identity.serial();
-        if self.played_on.other.is_none() && (serial.is_none() || serial == self.played_on.serial.as_deref())
-        {
-            return false;
-        }
-        if !self.has_begun() || self.played_on.serial.is_none() || serial == self.played_on.serial.as_deref()
-        {
+        if !self.has_begun() || !self.identity.is_of_another(&self.played_on.board) {
             self.accept_board();
             return false;
         }
@@ -62,12 +56,18 @@ impl Core {
         true
     }
 
-    /// The board that answers is that of the game from now on.
-    pub(super) fn accept_board(&mut self) {
-        self.played_on = PlayedOn {
-            serial: self.identity.serial().map(str::to_owned),
-            other: None,
-        };
+    /// The board that answers is that of the game. After a break of the link it tells its numbers anew, one after the other.
+    fn accept_board(&mut self) {
+        let played_on = &mut self.played_on;
+        played_on.other = None;
+        if self.identity.is_of_another(&played_on.board) {
+            played_on.board = self.identity.clone();
+        }
+        for serial in self.identity.serials() {
+            if played_on.board.serials().all(|known| known != serial) {
+                played_on.board.learn_serial(serial);
+            }
+        }
     }
 
     /// A person's command begins another game, or sets the position: the board that answers is meant.
@@ -101,10 +101,10 @@ impl Core {
     }
 
     fn tell_of_another_board(&mut self, now: Millis) {
-        let [now_there, before] =
-            [self.identity.serial(), self.played_on.serial.as_deref()].map(|it| it.unwrap_or("?"));
+        let [there, before] =
+            [&self.identity, &self.played_on.board].map(|board| board.serial().unwrap_or("?"));
         let message = format!(
-            "The board with the serial number {now_there} answers, and the game was played on {before}. What it tells is no part of the game \
+            "The board with the serial number {there} answers, and the game was played on {before}. What it tells is no part of the game \
              before the position of the game stands on it. If cables were exchanged, exchange them back. If it takes the other one's place, \
              put up the position of the game, or send `set_position`; a game of its own begins with `new_game`."
         );

@@ -36,8 +36,8 @@ enum Why {
     SetUpAnew,
     /// Nothing explains so far what was played in a gap.
     Lost,
-    /// A command has begun another game in its place, perhaps by mistake.
-    PutAside,
+    /// A command has begun another game in place of the one with this number, perhaps by mistake.
+    PutAside(u32),
 }
 
 /// The copy, and what the core keeps for it.
@@ -92,6 +92,10 @@ impl Meanwhile {
         self.unsaid.extend(said);
     }
 
+    fn is_put_aside(&self) -> bool {
+        matches!(self.why, Why::PutAside(_))
+    }
+
     /// How many half-moves after the first `from` the clock completed.
     fn pressed_since(&self, from: usize) -> usize {
         let Phase::Game(game) = &self.phase else { return 0 };
@@ -131,7 +135,7 @@ impl Core {
         // After a game, pieces that lie on the board show nothing of dead squares, and presses show nothing
         // of the sides of the clock. The next game has its own sides.
         let given_up = self.sensed.given_up();
-        if meanwhile.why == Why::PutAside {
+        if meanwhile.is_put_aside() {
             meanwhile.white_side = self.clock.white_side();
         }
         self.exchange(&mut meanwhile);
@@ -184,6 +188,9 @@ impl Core {
             self.watch_set_up();
             self.in_meanwhile(|core| core.look_for_start(now));
         }
+        // What was put aside is over for itself: pieces were set up, or nothing explains a gap.
+        let is_over = self.game_put_aside().is_none_or(|game| !game.is_watched());
+        self.meanwhile.take_if(|it| it.is_put_aside() && is_over);
         self.ask_whether_it_goes_on(now);
         if self
             .meanwhile
@@ -237,7 +244,8 @@ impl Core {
             return;
         };
         if !game.is_watched() {
-            let beside = |meanwhile: &mut Box<Meanwhile>| matches!(meanwhile.why, Why::Lost | Why::PutAside);
+            let beside =
+                |meanwhile: &mut Box<Meanwhile>| meanwhile.why == Why::Lost || meanwhile.is_put_aside();
             self.meanwhile.take_if(beside);
         }
         if mem::take(&mut game.outcome.ended_by_hand) && self.meanwhile.is_none() {
@@ -291,7 +299,7 @@ impl Core {
     /// The present game as a copy that is watched on, where it goes on and has half-moves: a command is about to begin another one.
     pub(super) fn about_to_put_aside(&mut self, now: Millis) -> Option<Box<Meanwhile>> {
         // The game that was put aside first is the one that was played.
-        if let Some(first) = self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::PutAside) {
+        if let Some(first) = self.meanwhile.take_if(|it| it.is_put_aside()) {
             return Some(first);
         }
         let (game, mut ctx) = self.game_and_ctx(now)?;
@@ -303,7 +311,7 @@ impl Core {
         let mut on = Box::new(game.clone());
         on.lines = lines;
         let white_side = self.clock.white_side();
-        let aside = Meanwhile::new(Why::PutAside, Phase::Game(on), self.games, white_side);
+        let aside = Meanwhile::new(Why::PutAside(on.number), Phase::Game(on), self.games, white_side);
         Some(Box::new(aside))
     }
 
@@ -314,18 +322,20 @@ impl Core {
         }
     }
 
-    /// The game that a command has put aside.
+    /// The game that a command has put aside, while it is watched on.
     pub(super) fn game_put_aside(&self) -> Option<&Game> {
-        let aside = self.meanwhile.as_ref().filter(|it| it.why == Why::PutAside)?;
-        match &aside.phase {
-            Phase::Game(game) => Some(game),
-            Phase::Waiting(_) => None,
+        let aside = self.meanwhile.as_ref()?;
+        match (&aside.phase, aside.why) {
+            (Phase::Game(game), Why::PutAside(number)) => {
+                Some(game.as_ref()).filter(|game| game.number == number)
+            }
+            _ => None,
         }
     }
 
     /// The game that was put aside goes on, with all that was played since. The game that a command had begun was none.
     pub(super) fn take_up_put_aside(&mut self, now: Millis, reason: Option<String>) {
-        let Some(aside) = self.meanwhile.take_if(|it| it.why == Why::PutAside) else {
+        let Some(aside) = self.meanwhile.take_if(|it| it.is_put_aside()) else {
             return;
         };
         let games = self.games;

@@ -45,9 +45,9 @@ pub struct Snapshot {
     /// True while no press has borne that out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_guessed: bool,
-    /// The serial number of the board on which the game is played.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    played_on: Option<String>,
+    /// The serial numbers of the board on which the game is played.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    played_on: Vec<String>,
     /// What the clock showed.
     #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
     shown: Option<LastShown>,
@@ -89,7 +89,7 @@ struct Read {
     #[serde(default)]
     side_guessed: bool,
     #[serde(default)]
-    played_on: Option<String>,
+    played_on: Vec<String>,
     #[serde(default, rename = "ran")]
     shown: Option<LastShown>,
     #[serde(default)]
@@ -254,7 +254,7 @@ impl Core {
             orientation: self.orientation,
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
-            played_on: self.played_on.serial.clone(),
+            played_on: self.played_on.board.serials().map(str::to_owned).collect(),
             shown: self.clock.shown(),
             at: When(self.now),
             weighed: Weighed::of(self),
@@ -282,7 +282,9 @@ impl Core {
         }
         self.now = Millis(snapshot.taken_at());
         self.clock.go_on(snapshot.shown, self.now);
-        self.played_on.serial.clone_from(&snapshot.played_on);
+        for serial in &snapshot.played_on {
+            self.played_on.board.learn_serial(serial);
+        }
         let Some(saved) = &snapshot.game else {
             // It holds only if the board lies the same way.
             let kept = snapshot.setup.as_ref();

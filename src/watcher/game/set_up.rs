@@ -75,10 +75,11 @@ impl Game {
             let legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
             legal && self.is_shown(line.placement(), seen)
         };
-        if !self.on_record() || self.lines.all().any(is_explained) {
+        if self.lines.all().any(is_explained) {
             return false;
         }
-        let Some(candidate) = half_move(&set_up, seen, press) else {
+        let candidate = half_move(&set_up, seen, press).filter(|_| self.on_record());
+        let Some(candidate) = candidate else {
             self.set_up = Some(set_up);
             return false;
         };
@@ -92,7 +93,7 @@ impl Game {
         let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
                        one was meant, stop the clock and put that up, or send `set_position`.";
         self.notice(ctx, notice::POSITION_SET_UP, message);
-        while let Some(index) = self.cases.find(|open| open.target.is_some()) {
+        while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
             self.resolve(ctx, index, Resolution::Superseded);
         }
         let mut presses = std::mem::take(&mut self.presses);

@@ -1,5 +1,5 @@
-//! Half-moves that were taken back while the clock stood. If nobody plays on from there, the players only looked at the game: to
-//! count repetitions, or after its end.
+//! Half-moves that were taken back. If that was while the clock stood, and nobody plays on from there, the players only looked at the
+//! game: to count repetitions, or after its end.
 
 use super::{Game, Press, doubt::NOTICED_MS, waits::JUDGE_MS};
 use crate::{board::Placement, watcher::ctx::Ctx};
@@ -27,23 +27,30 @@ impl Game {
             self.presses.gave_back = Some(press.at);
         }
         let waits = self.presses.gave_back == Some(press.at);
-        if waits && ctx.clock.stopped_at.is_some() {
+        // The half-move may have been put up again, or a person may have changed the record.
+        let is_put_up = self.is_shown(self.record.stand().placement(), ctx.sensed.placement());
+        let before = self.record.plies().checked_sub(1);
+        let Some(before) = before.filter(|_| !waits || ctx.clock.stopped_at.is_none() && !is_put_up) else {
             self.presses.gave_back = None;
             return false;
-        }
-        if waits && (!stands || ctx.passed(press.at, NOTICED_MS)) {
+        };
+        // A piece that is only lifted may come back to where it was.
+        let earlier = self.record.stand_at(before).placement();
+        let mut changed = earlier.differing(ctx.sensed.placement()).into_iter();
+        let has_moved = changed.any(|square| ctx.sensed.at(square).is_piece());
+        if waits && (has_moved || ctx.passed(press.at, NOTICED_MS)) {
             // Play goes on from there.
             self.presses.judged = None;
-            self.take_back(ctx, self.record.plies() - 1);
+            self.take_back(ctx, before);
             for later in &self.presses.later {
                 self.lines.press(later.at, ctx.sensed, later.side);
             }
             return true;
         }
-        if stands {
+        if stands || waits {
             ctx.wait_for("somebody to stop the clock, or play to go on");
         }
-        stands
+        stands || waits
     }
 
     /// True where `press` is of the player to move, and the board stands as before the last half-move.

@@ -157,3 +157,22 @@ fn between_games_any_board_may_answer() {
     hear(&mut watcher, 15_000, clock(Lever::RightHigh));
     assert_eq!(notices(&mut watcher), [""; 0]);
 }
+
+/// A newer board tells two serial numbers, the short one first.
+#[test]
+fn the_same_board_is_known_by_either_of_its_numbers() {
+    const LONG: &str = "3000001001";
+    for known in [OWN, LONG] {
+        let mut watcher = after_e4_on(Settings::default(), Some(known));
+        drained(&mut watcher);
+        watcher.handle_link_down(Millis(6000), "unplugged");
+        watcher.handle_link_up(Millis(7000), "port");
+        hear(&mut watcher, 7100, Message::Serial(OWN));
+        hear(&mut watcher, 7200, Message::Dump(&squares(&E4)));
+        hear(&mut watcher, 7300, Message::Serial(LONG));
+        hear(&mut watcher, 8000, clock(Lever::RightHigh));
+        reply(&mut watcher, 15_000);
+        assert_eq!(watcher.game().moves, ["e2e4", "e7e5"], "known as {known}");
+        assert_eq!(notices(&mut watcher), [""; 0]);
+    }
+}

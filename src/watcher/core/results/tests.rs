@@ -2,6 +2,7 @@
 
 mod beside_offence;
 mod entered;
+mod given_back;
 mod in_step;
 mod kings;
 mod lifecycle;

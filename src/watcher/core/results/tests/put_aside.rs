@@ -119,3 +119,21 @@ fn a_forfeit_of_the_next_game_that_is_taken_back_tells_nothing_of_the_old_positi
     assert_eq!((watcher.game().game, uci(&watcher).len()), (Some(2), 0));
     assert_eq!(moves_of(&drained(&mut watcher)), [""; 0]);
 }
+
+/// What was put aside sets up the pieces and so is over for itself: its number is no other game's.
+#[test]
+fn a_game_put_aside_that_is_over_for_itself_does_not_go_on() {
+    let mut watcher = begun_by_mistake(set("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBN1 w Qkq - 0 2"));
+    hear(&mut watcher, 20_000, Message::Dump(&initial_pieces()));
+    hear(&mut watcher, 30_000, clock(Lever::LeftHigh));
+    let told = watcher.handle_command(Millis(40_000), resume_first());
+    assert!(told.is_err() || watcher.game().game == Some(1), "{told:?}");
+    let numbers: Vec<_> = drained(&mut watcher)
+        .into_iter()
+        .filter(|event| matches!(event.body, Body::GameStarted { .. }))
+        .filter_map(|event| event.game)
+        .collect();
+    let mut once = numbers.clone();
+    once.dedup();
+    assert_eq!(numbers, once, "no number is given twice");
+}
