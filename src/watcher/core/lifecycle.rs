@@ -199,12 +199,8 @@ impl Core {
             self.look_at(wait);
             return;
         }
-        let lines = setup.lines.take();
         if let Some(array) = setup.array.clone() {
             self.begin(now, &array);
-        }
-        if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
-            game.take_lines(lines);
         }
     }
 
