@@ -41,6 +41,8 @@ codes! {
     BLACK_BEGAN = "black_began",
     /// While the clock stood, a position was set up that did not occur in the game.
     POSITION_SET_UP = "position_set_up",
+    /// The position stands on the board another way round than before, and the game goes on there.
+    POSITION_TRANSFERRED = "position_transferred",
     /// The players move and turn the lever, and the clock stands.
     CLOCK_STANDS = "clock_stands",
     /// A game that has a result is played on by the clock.

@@ -19,6 +19,7 @@ mod results;
 pub(super) mod snapshot;
 mod start;
 mod table;
+mod transfer;
 mod unsaid;
 mod view;
 
@@ -244,6 +245,7 @@ impl Core {
 
     fn clock_started(&mut self, at: Millis) {
         self.started_otherwise();
+        self.look_for_transfer(at);
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };

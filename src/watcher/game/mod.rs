@@ -24,6 +24,7 @@ mod judge;
 mod made;
 pub(in crate::watcher) mod outcome;
 mod overruled;
+mod passed;
 mod periods;
 pub(in crate::watcher) mod press;
 pub(in crate::watcher) mod recall;
