@@ -151,7 +151,9 @@ impl Line {
             let mut arrived = self.differing.into_iter().filter(theirs);
             arrived.any(|s| sensed.since(s) > sensed.since(from))
         };
-        left.into_iter().filter(|from| !read(*from) && replied(*from)).collect()
+        left.into_iter()
+            .filter(|from| !read(*from) && replied(*from))
+            .collect()
     }
 
     /// The half-moves of hidden pieces of which no reading would tell.

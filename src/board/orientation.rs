@@ -128,8 +128,7 @@ pub fn looks_like_start(placement: &Placement) -> bool {
         opposite.is_some_and(|square| placement.at(square).is_empty()) && king_home(!color)
     };
     let is_nearly_full = 32 - placement.occupied().count().min(32) <= MOST_UNREAD;
-    let king_stands =
-        |color| king_home(color) || is_array || is_nearly_full && opposite_is_empty(color);
+    let king_stands = |color| king_home(color) || is_array || is_nearly_full && opposite_is_empty(color);
     let between = (16..48)
         .filter(|i| !placement.at(Square::new(*i)).is_empty())
         .count();

@@ -10,7 +10,9 @@ use crate::{
     game::periods::Period,
     time::Millis,
     watcher::{
-        arrays::{Array, array_named, is_after_first_moves, is_full_array, is_nearly_right, kind_of, rank, stand_of},
+        arrays::{
+            Array, array_named, is_after_first_moves, is_full_array, is_nearly_right, kind_of, rank, stand_of,
+        },
         clock::Clock,
         midway::Midway,
     },

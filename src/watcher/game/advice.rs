@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use shakmaty::{Bitboard, Color, Move};
+use shakmaty::{Bitboard, Color, Move, Square};
 
 use super::{
     Game, Open,
@@ -138,6 +138,20 @@ impl Finding {
     }
 }
 
+/// The open case of the illegal move of `finding`, where that still stands and nobody has touched it since: the player was sent back
+/// to it, and has pressed once more.
+fn same_act(&self, ctx: &Ctx<'_>, finding: &Finding) -> Option<&Open> {
+    let is_same = |open: &&Open| {
+        let untouched = |square: Square| ctx.sensed.since(square) <= open.said;
+        open.kind == finding.kind
+            && (open.ply, open.offender) == (finding.ply, finding.offender)
+            && open.case_file.said.act == finding.act
+            && finding.squares.into_iter().all(untouched)
+    };
+    let is_new = finding.reported.is_some() || finding.kind != IrregularityKind::IllegalMove;
+    self.cases.open.iter().find(is_same).filter(|_| !is_new)
+}
+
 impl Game {
     /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
     /// suspicion. Returns the id.
@@ -147,6 +161,9 @@ impl Game {
         mut finding: Finding,
         act: Option<&IllegalAct>,
     ) -> String {
+        if let Some(same) = self.same_act(ctx, &finding) {
+            return same.id.clone();
+        }
         let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
         let is_sure = finding.certainty != Certainty::Suspected;
