@@ -105,8 +105,7 @@ async fn nobody_reads_standard_error(wiring: Wiring, mut random: Rng) {
     let drain = thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     stop(&mut daemon);
     drain.join().unwrap().unwrap();
-    game.is_whole(&config, &subscriber, "1", wiring == Wiring::Alone)
-        .await;
+    game.is_whole(&config, &subscriber, "1").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +171,7 @@ async fn nobody_reads_the_journal(mut random: Rng) {
     let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
     assert!(heard.contains(form), "{heard}");
     stop(&mut daemon);
-    game.is_whole(&config, &subscriber, "1", true).await;
+    game.is_whole(&config, &subscriber, "1").await;
 }
 
 /// The next entry of a journal, if one comes soon.

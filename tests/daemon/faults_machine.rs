@@ -286,6 +286,5 @@ async fn the_configuration_is_a_pipe(wiring: Wiring, mut random: Rng) {
     assert!(daemon.stop());
     fs::remove_file(&config).unwrap();
     fs::write(&config, text).unwrap();
-    game.is_whole(&config, &subscriber, "1", wiring == Wiring::Alone)
-        .await;
+    game.is_whole(&config, &subscriber, "1").await;
 }
