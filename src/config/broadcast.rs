@@ -447,7 +447,12 @@ pub(super) fn is_this_machine(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
     }
-    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    // What is no port belongs to the name, as for whoever connects.
+    let has_port = |(_, port): &(&str, &str)| port.parse::<u16>().is_ok();
+    let name = host
+        .split_once(':')
+        .filter(has_port)
+        .map_or(host, |(name, _)| name);
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let address = bracketed.unwrap_or(name).parse::<IpAddr>();
     name == "localhost" || address.is_ok_and(|address| address.is_loopback())
@@ -474,6 +479,8 @@ mod tests {
             "localhost.evil.example",
             "10.0.0.1:80",
             "127.0.0.1.nip.io",
+            "localhost:x.evil.example",
+            "localhost:80:80",
             "[::2]:80",
             "",
         ] {

@@ -20,7 +20,7 @@ use crate::{
 
 const TOKEN: &str = "0123456789abcdef";
 /// What systemd/dgt2mqtt-dashboard.service allows, in kB.
-const MEMORY: u64 = 256 << 10;
+pub const MEMORY: u64 = 256 << 10;
 
 fn guarded(folder: &Path, broker: u16) -> Server {
     let file = folder.join("token");
@@ -37,7 +37,7 @@ fn bearer(token: &str) -> String {
 }
 
 /// Memory of a process at its highest, in kB.
-fn peak(pid: u32) -> u64 {
+pub fn peak(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
@@ -224,7 +224,7 @@ fn guessing_a_token_is_slow_and_an_open_page_does_not_notice() {
 }
 
 /// A socket of a page of somebody else; none when it is not let in.
-fn socket(port: u16, origin: &str) -> Option<TcpStream> {
+pub fn socket(port: u16, origin: &str) -> Option<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     write!(
@@ -241,7 +241,7 @@ fn socket(port: u16, origin: &str) -> Option<TcpStream> {
     head.starts_with(b"HTTP/1.1 101").then_some(stream)
 }
 
-fn send(stream: &mut TcpStream, text: &str) {
+pub fn send(stream: &mut TcpStream, text: &str) {
     let mut frame = vec![0x81, 0xff];
     frame.extend(u64::try_from(text.len()).unwrap().to_be_bytes());
     frame.extend([0; 4]); // a mask that changes nothing
@@ -250,7 +250,7 @@ fn send(stream: &mut TcpStream, text: &str) {
 }
 
 /// Publishes retained messages, one topic and payload each.
-fn retain(port: u16, messages: impl Iterator<Item = (String, Vec<u8>)>) {
+pub fn retain(port: u16, messages: impl Iterator<Item = (String, Vec<u8>)>) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     // MQTT 3.1.1: who we are, each message, good-bye.
     let mut out = vec![
