@@ -213,7 +213,7 @@ impl Drop for Group {
 fn is_there(program: &str) -> bool {
     let is_there = Path::new(program).exists();
     if !is_there {
-        println!("skipped: there is no {program}");
+        skipped!("there is no {program}");
     }
     is_there
 }

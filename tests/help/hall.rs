@@ -43,7 +43,7 @@ pub fn real_captures() -> Vec<PathBuf> {
     );
     let folder = corpus.join("real");
     let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("skipped: no real captures in {}", folder.display());
+        skipped!("no real captures in {}", folder.display());
         return Vec::new();
     };
     let mut paths: Vec<_> = entries
