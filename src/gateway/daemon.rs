@@ -325,7 +325,9 @@ impl Daemon {
             self.schedule.hurry(Instant::now());
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
-        self.announcer.look(self.clock.now(), &troubles);
+        if self.announcer.look(self.clock.now(), &troubles) {
+            self.schedule.hurry(Instant::now());
+        }
         self.begin_waiting();
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);

@@ -31,6 +31,7 @@ mod dashboard_evenings;
 mod dashboard_figures;
 mod dashboard_hall;
 mod dashboard_hand;
+mod dashboard_journal;
 mod dashboard_keys;
 mod dashboard_kings;
 mod dashboard_names;

@@ -24,6 +24,7 @@ mod wiring;
 
 mod faults_numbers;
 mod journal_faults;
+mod journal_found;
 mod journal_place;
 mod lacking;
 mod mqtt_gateway;
