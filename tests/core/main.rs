@@ -16,6 +16,7 @@ mod seed;
 #[path = "../help/told/mod.rs"]
 mod told;
 
+mod advisories;
 mod board_memory;
 mod cli_replay;
 mod cli_schema;
