@@ -38,6 +38,7 @@ use super::{
     lines::LineTasks,
     mates::Turn,
     metrics::{Look, Metrics},
+    needs,
     ports::Ports,
     presence::Presence,
     quota::Quota,
@@ -46,6 +47,7 @@ use super::{
 };
 use crate::{
     config::{Config, Id},
+    descriptors,
     journal::{Journal, Notice},
     mqtt::{
         BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial,
@@ -143,6 +145,7 @@ impl Daemon {
     async fn start(config: Config, controls: Controls) -> Result<Self, GatewayError> {
         let desk = Desk::open(config);
         let config = desk.config();
+        descriptors::expect(needs::descriptors(&config));
         let (tables, seats) = watch::channel(tables(&config));
         let (mut plans, line_plans) = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
@@ -322,7 +325,9 @@ impl Daemon {
             self.schedule.hurry(Instant::now());
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
-        self.announcer.look(self.clock.now(), &troubles);
+        if self.announcer.look(self.clock.now(), &troubles) {
+            self.schedule.hurry(Instant::now());
+        }
         self.begin_waiting();
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);

@@ -69,7 +69,7 @@ fn validated(lines: &[(String, Value)]) -> Option<Vec<String>> {
         .stderr(Stdio::null())
         .status();
     if !has_it.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: jsonschema is not installed (pip install jsonschema)");
+        skipped!("jsonschema is not installed (pip install jsonschema)");
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -133,7 +133,7 @@ async fn nobody_reads_the_journal(mut random: Rng) {
         .status()
         .is_ok_and(|ended| ended.success())
     {
-        eprintln!("skipped: no mounts of our own here (that needs root)");
+        skipped!("no mounts of our own here (that needs root)");
         return;
     }
     let game = Played::by_chance(&mut random);

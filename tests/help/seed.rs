@@ -52,7 +52,7 @@ pub async fn in_rounds<T: Future<Output = ()>>(run: impl Fn(Rng) -> T + Copy + S
 pub fn is_full() -> bool {
     let is_full = std::env::var_os("DGT2MQTT_FULL").is_some();
     if !is_full {
-        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        skipped!("set DGT2MQTT_FULL=1");
     }
     is_full
 }
