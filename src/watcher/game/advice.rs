@@ -138,21 +138,21 @@ impl Finding {
     }
 }
 
-/// The open case of the illegal move of `finding`, where that still stands and nobody has touched it since: the player was sent back
-/// to it, and has pressed once more.
-fn same_act(&self, ctx: &Ctx<'_>, finding: &Finding) -> Option<&Open> {
-    let is_same = |open: &&Open| {
-        let untouched = |square: Square| ctx.sensed.since(square) <= open.said;
-        open.kind == finding.kind
-            && (open.ply, open.offender) == (finding.ply, finding.offender)
-            && open.case_file.said.act == finding.act
-            && finding.squares.into_iter().all(untouched)
-    };
-    let is_new = finding.reported.is_some() || finding.kind != IrregularityKind::IllegalMove;
-    self.cases.open.iter().find(is_same).filter(|_| !is_new)
-}
-
 impl Game {
+    /// The open case of the illegal move of `finding`, where that still stands and nobody has touched it since: the player was sent back
+    /// to it, and has pressed once more.
+    fn same_act(&self, ctx: &Ctx<'_>, finding: &Finding) -> Option<&Open> {
+        let is_same = |open: &&Open| {
+            let untouched = |square: Square| ctx.sensed.since(square) <= open.said;
+            open.kind == finding.kind
+                && (open.ply, open.offender) == (finding.ply, finding.offender)
+                && open.case_file.said.act == finding.act
+                && finding.squares.into_iter().all(untouched)
+        };
+        let is_new = finding.reported.is_some() || finding.kind != IrregularityKind::IllegalMove;
+        self.cases.open.iter().find(is_same).filter(|_| !is_new)
+    }
+
     /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
     /// suspicion. Returns the id.
     pub(in crate::watcher) fn accuse(
