@@ -1,7 +1,12 @@
 //! The rounds of a broadcast when it begins, or begins again. They follow from the configuration, and from what the
 //! folder tells of the time before.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
 
 use super::{
     by_hand::ByHand,
@@ -10,6 +15,7 @@ use super::{
     mark::{self, Marks},
     note::{self, RoundNote},
     past::{before, ended, is_to_come, put_right},
+    renumbered,
     round::Round,
     rounds::Rounds,
 };
@@ -38,6 +44,7 @@ pub(super) struct OpenedRounds {
 /// public is behind, or because its last game may not be over.
 pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRounds {
     let root = &settings.folder;
+    renumbered::bring(root, settings);
     let mut noted = note::read_all(root);
     let own = noted.remove(&settings.tournament.round);
     let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
@@ -92,7 +99,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRo
         }
     }
     OpenedRounds {
-        rounds: Rounds::new(current, former, older, counts(root)),
+        rounds: Rounds::new(current, former, older, counts(root, &settings.formerly)),
         lichess,
         notes,
     }
@@ -169,6 +176,12 @@ fn marks(root: &Path) -> BTreeMap<u32, Marks> {
     rounds.map(|round| (round, mark::read(root, round))).collect()
 }
 
+/// True where a game of the round has begun, according to the folder of its broadcast.
+#[must_use]
+pub fn has_games(folder: &Path, round: u32) -> bool {
+    !kept(folder, round).is_empty()
+}
+
 /// The games of a round that have begun, according to the folder.
 fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
     let files = fs::read_dir(root.join(format!("round-{round}")));
@@ -181,13 +194,18 @@ fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
     games.collect()
 }
 
-/// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played.
-fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
+/// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played. Numbers
+/// that the present round had by mistake have none.
+fn counts(root: &Path, formerly: &BTreeSet<u32>) -> BTreeMap<u32, RoundCount> {
     let text = shared::read(root, "tournament.json").unwrap_or_default();
     let rounds =
         serde_json::from_str::<TournamentFile>(&text).map_or_else(|_| Vec::new(), |file| file.rounds);
     let over = |known: RoundCount| RoundCount { live: 0, ..known };
-    (1..).zip(rounds.into_iter().map(over)).collect()
+    let mut counts: BTreeMap<_, _> = (1..).zip(rounds.into_iter().map(over)).collect();
+    for wrong in formerly.iter() {
+        counts.remove(wrong);
+    }
+    counts
 }
 
 #[cfg(test)]

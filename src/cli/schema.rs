@@ -14,7 +14,7 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, ReplyPayload, ResultsAsked, command::SENDER},
+    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, Renumber, ReplyPayload, ResultsAsked, command::SENDER},
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 
@@ -89,6 +89,10 @@ fn commands() -> Schema {
     verbs.insert(
         "next_round".to_owned(),
         payload(&schema_for!(NextRound).to_value(), &types),
+    );
+    verbs.insert(
+        "renumber".to_owned(),
+        payload(&schema_for!(Renumber).to_value(), &types),
     );
     verbs.insert(
         "results".to_owned(),

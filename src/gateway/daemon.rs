@@ -135,8 +135,6 @@ struct Daemon {
     redials: mpsc::Sender<Redial<RumqttDial>>,
     /// The token that ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
-    /// Boards that get other rules when their game is over, with the number of that game.
-    waiting: BTreeMap<Id, Option<u32>>,
 }
 
 impl Daemon {
@@ -226,7 +224,6 @@ impl Daemon {
             controls,
             redials,
             stops: BTreeMap::new(),
-            waiting: BTreeMap::new(),
             config,
         };
         daemon.say_info();
@@ -323,7 +320,6 @@ impl Daemon {
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
         self.announcer.look(self.clock.now(), &troubles);
-        self.begin_waiting();
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();

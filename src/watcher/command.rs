@@ -77,6 +77,8 @@ pub enum Command {
         /// Who raised it.
         by: RaisedBy,
     },
+    /// The present game goes by the configured rules, although it began under others.
+    Rules,
     /// Read the board anew.
     Resync,
     /// Take back the half-moves after `to_ply`.
@@ -268,6 +270,7 @@ impl Command {
         match self {
             Self::Result { game, .. } | Self::Resume { game, .. } => *game,
             Self::Correct(order) => order.game,
+            Self::Report(report) => report.game,
             _ => None,
         }
     }
@@ -294,6 +297,19 @@ pub struct Order {
     pub by: Option<String>,
     /// The events of the game that [`Watcher::needs`](super::Watcher::needs) asked for; none where it asked for nothing.
     pub past: Option<Vec<Event>>,
+    /// What the sender saw.
+    pub expects: Expected,
+}
+
+/// What the sender of a command saw when he sent it. The command is refused if somebody has put the record right since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expected {
+    /// The newest event of the board that the sender saw.
+    #[serde(default, rename = "expect_seq")]
+    pub seq: Option<u64>,
+    /// The number of half-moves of the game that the sender saw.
+    #[serde(default, rename = "expect_ply")]
+    pub ply: Option<u32>,
 }
 
 impl From<Command> for Order {
@@ -302,6 +318,7 @@ impl From<Command> for Order {
             command,
             by: None,
             past: None,
+            expects: Expected::default(),
         }
     }
 }
@@ -311,6 +328,9 @@ impl From<Command> for Order {
 pub struct Reply {
     /// The game after the command.
     pub game: Option<super::GameView>,
+    /// True where the board does not answer: the record takes the command, the board will be read when it is back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
 }
 
 /// Why a command was refused.
@@ -370,6 +390,12 @@ pub enum CommandError {
          `confirmed`: true and another `ref`"
     )]
     ToldAlready(String),
+    /// Somebody has put the record right since the sender looked.
+    #[error("the record is not as you saw it any more: {0}; look again, and send the command anew if it is still right")]
+    MovedOn(String),
+    /// A forfeit before the first game needs the number of the game.
+    #[error("no game is going on at this board: for a game that nobody began give its number, `game`: {0}")]
+    NoGameYet(u32),
     /// The command makes no sense now.
     #[error(transparent)]
     Refused(#[from] NotNow),
@@ -391,12 +417,13 @@ impl CommandError {
             Self::UnknownIrregularity(_) => "unknown_irregularity",
             Self::Closed { .. } => "closed",
             Self::BadFen(_) => "bad_fen",
-            Self::NoGame => "no_game",
+            Self::NoGame | Self::NoGameYet(_) => "no_game",
             Self::NoSuchPly { .. } => "no_such_ply",
             Self::NoSuchGame { .. } => "no_such_game",
             Self::NoMove { .. } => "no_such_move",
             Self::ContradictsClock(_) => "contradicts_clock",
             Self::ToldAlready(_) => "told_already",
+            Self::MovedOn(_) => "record_moved_on",
             Self::Refused(_) => "refused",
         }
     }

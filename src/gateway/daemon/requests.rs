@@ -64,6 +64,10 @@ impl Daemon {
                 let reply = self.desk.next_round(&asked, answer);
                 self.answer_or_wait(noted, reply);
             }
+            Target::Renumber(asked) => {
+                let reply = self.desk.renumber(&asked, answer);
+                self.answer_or_wait(noted, reply);
+            }
             Target::Results(asked) => {
                 let reply = self.desk.results(&asked, answer);
                 self.answer_or_wait(noted, reply);
@@ -72,9 +76,14 @@ impl Daemon {
                 let reply = self.desk.bind(asked, answer);
                 self.answer_or_wait(noted, reply);
             }
-            Target::Board { board, command } => {
+            Target::Board {
+                board,
+                command,
+                expects,
+            } => {
                 let command = BoardCommand {
                     command,
+                    expects,
                     verb,
                     payload,
                     answer,
@@ -143,7 +152,7 @@ fn changes_something(target: &Target) -> bool {
         Target::Pairings(asked) => asked.put,
         Target::Results(asked) => !asked.results.is_empty(),
         Target::Bind(asked) => asked.boards.is_some(),
-        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) => true,
+        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) | Target::Renumber(_) => true,
     }
 }
 

@@ -20,6 +20,7 @@ mod finish;
 pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
 pub(in crate::watcher) mod glimpse;
+mod go_by;
 mod judge;
 mod made;
 pub(in crate::watcher) mod outcome;
@@ -42,6 +43,8 @@ mod withdrawn;
 
 use std::sync::Arc;
 
+use shakmaty::{Bitboard, uci::UciMove};
+
 use self::{cases::Cases, finish::is_shown, outcome::GameOutcome, press::PressQueue, record::GameRecord};
 pub(super) use self::{
     cases::{Ended, Open},
@@ -50,9 +53,9 @@ pub(super) use self::{
 };
 use crate::{
     board::{Line, Lines, Placement, Sensed, Stand},
-    event::{Body, CompletedBy, GameResult, MoveMade},
+    event::{Body, CompletedBy, GameResult, MoveMade, notice},
     time::Millis,
-    watcher::{Table, ctx::Ctx},
+    watcher::{Rules, Table, ctx::Ctx},
 };
 
 /// The game at one board.
@@ -61,6 +64,10 @@ pub(super) struct Game {
     pub(super) number: u32,
     /// The players and the round.
     pub(super) table: Table,
+    /// The rules under which it began, unless an arbiter has said that it goes by others.
+    pub(super) rules: Arc<Rules>,
+    /// Other rules, of which a notice has said that they wait for the next game.
+    pub(super) rules_waiting: Option<Rules>,
     /// When the game began, or the daemon took it up.
     pub(super) began: Millis,
     pub(super) record: GameRecord,
@@ -72,14 +79,16 @@ pub(super) struct Game {
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
     pub(super) outcome: GameOutcome,
+    /// An earlier game of the board, built from its events: nobody looks for mates in it any more.
+    pub(super) is_past: bool,
     /// Since when the best hypothesis contradicts the record.
     pub(super) doubted: Option<Millis>,
     /// Since when the best hypothesis has not contained the record, by however little.
     pub(super) left_since: Option<Millis>,
     /// Squares for which the watcher gave notice that they are not read.
-    pub(super) noticed: shakmaty::Bitboard,
+    pub(super) noticed: Bitboard,
     /// Squares whose piece the board did not read before a restart.
-    pub(super) hidden_before: shakmaty::Bitboard,
+    pub(super) hidden_before: Bitboard,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
     /// Pieces and squares that the board does not read, as far as they are known.
@@ -103,6 +112,8 @@ pub(super) struct Game {
     pub(super) suspected_victim: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
+    /// When a command took half-moves back while the board showed something else, until play goes on.
+    pub(super) taken_back_at: Option<Millis>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
@@ -118,6 +129,8 @@ impl Game {
         Self {
             number,
             table: Table::default(),
+            rules: Arc::default(),
+            rules_waiting: None,
             began: now,
             record: GameRecord::new(start),
             unclocked: unclocked::Unclocked::default(),
@@ -126,10 +139,11 @@ impl Game {
             cases: Cases::default(),
             presses: PressQueue::default(),
             outcome: GameOutcome::default(),
+            is_past: false,
             doubted: None,
             left_since: None,
-            noticed: shakmaty::Bitboard::EMPTY,
-            hidden_before: shakmaty::Bitboard::EMPTY,
+            noticed: Bitboard::EMPTY,
+            hidden_before: Bitboard::EMPTY,
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),
             flags: flags::Flags::default(),
@@ -142,6 +156,7 @@ impl Game {
             suspected_fall: None,
             suspected_victim: None,
             unbridged: None,
+            taken_back_at: None,
             overruled: None,
             set_up: None,
             recall: recall::Recall::default(),
@@ -171,6 +186,7 @@ impl Game {
         }
         let before = self.record.stand().clone();
         let (uci, san) = names(&before, &ply.kind, self.record.mode());
+        self.tell_reconstructed(ctx, &uci);
         let clock = ctx.clock.state();
         let made = Made {
             kind: ply.kind.clone(),
@@ -185,6 +201,24 @@ impl Game {
         };
         self.record.withdrawn.clear();
         self.enter(ctx, made);
+    }
+
+    /// Says once after a command took half-moves back that the next ones are put together from what had stood on the board
+    /// already: nobody saw them made since.
+    fn tell_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) {
+        let Some(at) = self.taken_back_at.take() else { return };
+        let UciMove::Normal { from, to, .. } = uci else { return };
+        let made_since = ctx.sensed.changed_since(at) & (Bitboard::from_square(*from) | Bitboard::from_square(*to));
+        if made_since.any() {
+            return;
+        }
+        let message = format!(
+            "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together from \
+             them, so order and times may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
+             times are known.",
+            self.record.plies()
+        );
+        self.notice(ctx, notice::RECONSTRUCTED, &message);
     }
 
     /// Enters `made` into the record.
