@@ -15,9 +15,13 @@ pub(super) fn bring(root: &Path, settings: &Broadcast) {
         None => !has_games(root, to),
     };
     for wrong in &settings.formerly {
-        let is_it = noted.get(wrong).is_some_and(|note| is_own(note.tournament.since_ms));
+        let is_it = noted
+            .get(wrong)
+            .is_some_and(|note| is_own(note.tournament.since_ms));
         if is_it && let Err(error) = carry(root, *wrong, to) {
-            tracing::error!("broadcast: round {wrong} is round {to}, and its files cannot be carried there: {error}");
+            tracing::error!(
+                "broadcast: round {wrong} is round {to}, and its files cannot be carried there: {error}"
+            );
         }
     }
 }

@@ -14,7 +14,10 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, Renumber, ReplyPayload, ResultsAsked, command::SENDER},
+    mqtt::{
+        Bind, History, LogAsked, NextRound, PairingsAsked, Renumber, ReplyPayload, ResultsAsked,
+        command::SENDER,
+    },
     watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
 };
 

@@ -34,6 +34,7 @@ use std::{
     time::Duration,
 };
 
+pub use crate::watcher::Rules;
 pub use alert::{AlertConfig, AlertForm, Language};
 pub use archive::{ArchiveConfig, DatabaseConfig};
 pub use broadcast::{Broadcast, Lichess};
@@ -43,7 +44,6 @@ pub use dashboard::{MAX_NAME, Person, Role, is_name, is_token};
 pub use env::Env;
 pub(crate) use env::{OF_THE_UNIT, STATE_OF_THE_UNIT};
 pub use problem::{ConfigError, Problem, ProblemPlace, Problems};
-pub use crate::watcher::Rules;
 pub use value::{BaseTopic, BrokerUrl, Id, PortName, Secret, ValueError};
 
 use crate::{

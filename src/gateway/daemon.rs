@@ -4,6 +4,7 @@ mod parts;
 mod reload;
 mod renumber;
 mod requests;
+mod retired;
 mod rounds;
 
 use std::{
@@ -227,6 +228,7 @@ impl Daemon {
             config,
         };
         daemon.say_info();
+        daemon.look_for_retired();
         for id in daemon.plans.keys().cloned().collect::<Vec<_>>() {
             daemon.start_board(&id, Duration::ZERO);
         }

@@ -29,7 +29,9 @@ enum Refused {
     Wrong(String),
     #[error("round {0} is not closed: `next_round` says which boards are without a result, and closes it")]
     Open(u32),
-    #[error("round {present} is in force, and not round {asked}: only the number of the round in force can be put right, to another one")]
+    #[error(
+        "round {present} is in force, and not round {asked}: only the number of the round in force can be put right, to another one"
+    )]
     NotInForce { asked: u32, present: u32 },
     #[error("round {0} has games or results of its own, so no other round can get its number")]
     Taken(u32),

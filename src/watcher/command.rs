@@ -265,6 +265,12 @@ impl Command {
         }
     }
 
+    /// True where it names a game or an irregularity that is known, so that no board is needed to carry it out.
+    #[must_use]
+    pub fn is_about_known(&self) -> bool {
+        self.game().is_some() || self.irregularity().is_some()
+    }
+
     /// The number of the game that the command names.
     pub(super) fn game(&self) -> Option<u32> {
         match self {
@@ -391,7 +397,9 @@ pub enum CommandError {
     )]
     ToldAlready(String),
     /// Somebody has put the record right since the sender looked.
-    #[error("the record is not as you saw it any more: {0}; look again, and send the command anew if it is still right")]
+    #[error(
+        "the record is not as you saw it any more: {0}; look again, and send the command anew if it is still right"
+    )]
     MovedOn(String),
     /// A forfeit before the first game needs the number of the game.
     #[error("no game is going on at this board: for a game that nobody began give its number, `game`: {0}")]

@@ -157,6 +157,14 @@ impl Watcher {
         }
     }
 
+    /// A watcher of a board that is there no more: its game keeps its rules, and nobody is told that others wait.
+    #[must_use]
+    pub fn of_record(settings: Settings, snapshot: Snapshot) -> Self {
+        let mut watcher = Self::new(settings, Some(snapshot));
+        watcher.core.go_by_rules_of_game();
+        watcher
+    }
+
     /// The core's time at the caller's `now`. It goes on from the snapshot, so that the time in which the
     /// daemon did not run does not count as rest of the board.
     fn time(&mut self, now: Millis) -> Millis {

@@ -78,7 +78,9 @@ pub enum NotNow {
     #[error("{0} reports wait for the next game already: no more are taken before it begins")]
     TooManyReports(usize),
     /// The game goes by the configured rules already.
-    #[error("the game goes by these rules already: change those of the configuration first, and have it read again (`reload`)")]
+    #[error(
+        "the game goes by these rules already: change those of the configuration first, and have it read again (`reload`)"
+    )]
     SameRules,
     /// An earlier game cannot be changed that way.
     #[error("this command is for the present game")]

@@ -74,7 +74,10 @@ pub(super) fn tables(config: &Config) -> Tables {
         formerly: config.formerly(),
         rules: board.rules.clone(),
     };
-    let seats = config.boards.iter().map(|board| (board.id.clone(), seated(board)));
+    let seats = config
+        .boards
+        .iter()
+        .map(|board| (board.id.clone(), seated(board)));
     Arc::new(seats.collect())
 }
 

@@ -118,7 +118,7 @@ impl Daemon {
     }
 
     async fn go_on_with(&mut self, mut next: Config) -> (Vec<String>, Vec<&'static str>) {
-        let former = self.desk.configured().clone();
+        let (former, before) = (self.desk.configured().clone(), self.desk.config());
         let kept = keep(&former, &mut next);
         self.desk.reconfigure(next.clone());
         let mut taken = Vec::new();
@@ -155,12 +155,17 @@ impl Daemon {
         if former.announce != next.announce {
             taken.push("gateway.announce".to_owned());
         }
-        if former.broadcast != next.broadcast {
-            taken.push("[broadcast]".to_owned());
-        }
         let in_force = self.desk.config();
+        if former.broadcast != next.broadcast {
+            taken.push(if before.broadcast == in_force.broadcast {
+                "[broadcast], of which nothing counts while a command goes before it (`pairings`, `next_round`)".to_owned()
+            } else {
+                "[broadcast]".to_owned()
+            });
+        }
         self.change_boards(&former, &next, &in_force, &mut taken).await;
         self.begin_round();
+        self.look_for_retired();
         (taken, kept)
     }
 

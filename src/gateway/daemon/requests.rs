@@ -89,12 +89,13 @@ impl Daemon {
                     answer,
                 };
                 let sender = self.commands.iter().find(|(id, _)| id.as_str() == board);
-                let refused = match sender.map(|(_, sender)| sender.try_reserve()) {
-                    Some(Ok(place)) => return place.send(command),
-                    Some(Err(_)) => Refusal::Busy,
-                    None => Refusal::UnknownBoard(board),
+                let Some((_, sender)) = sender else {
+                    return self.put_right_retired(board, command).await;
                 };
-                self.publisher_handle().reply(command.refuse(&refused));
+                match sender.try_reserve() {
+                    Ok(place) => place.send(command),
+                    Err(_) => self.publisher_handle().reply(command.refuse(&Refusal::Busy)),
+                }
             }
         }
     }
@@ -152,7 +153,9 @@ fn changes_something(target: &Target) -> bool {
         Target::Pairings(asked) => asked.put,
         Target::Results(asked) => !asked.results.is_empty(),
         Target::Bind(asked) => asked.boards.is_some(),
-        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) | Target::Renumber(_) => true,
+        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) | Target::Renumber(_) => {
+            true
+        }
     }
 }
 

@@ -14,7 +14,13 @@ use crate::{
 
 /// The events that tell that games begin, end and go on.
 const FRAME: [&str; 4] = ["game_started", "names_corrected", "game_ended", "game_resumed"];
-const PLAY: [&str; 5] = ["game_started", "names_corrected", "game_ended", "game_resumed", "move"];
+const PLAY: [&str; 5] = [
+    "game_started",
+    "names_corrected",
+    "game_ended",
+    "game_resumed",
+    "move",
+];
 
 /// A game that began, or had half-moves, since the round began.
 #[derive(Clone, Copy, Debug, Default)]

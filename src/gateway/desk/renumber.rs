@@ -18,7 +18,11 @@ impl Desk {
             return Some(answer.refused(Refused::NoRound.code(), &Refused::NoRound));
         };
         let Renumber { round, to } = *asked;
-        if present == to && self.present(to).is_some_and(|present| present.formerly.contains(&round)) {
+        if present == to
+            && self
+                .present(to)
+                .is_some_and(|present| present.formerly.contains(&round))
+        {
             return Some(answer.done(json!({ "round": to, "formerly": round })));
         }
         let right = match self.renumbered(asked, present, &config) {
@@ -44,7 +48,9 @@ impl Desk {
                 Ok(_) => {}
             }
             if right.since_ms == 0 {
-                right.since_ms = folder.and_then(|folder| began_ms(folder, round)).unwrap_or_default();
+                right.since_ms = folder
+                    .and_then(|folder| began_ms(folder, round))
+                    .unwrap_or_default();
             }
             tracing::warn!("round {round} is round {to} from now on: its number was wrong");
             finish(&path, right, &answer, json!({ "round": to, "formerly": round }))
@@ -56,7 +62,10 @@ impl Desk {
     fn renumbered(&self, asked: &Renumber, present: u32, config: &Config) -> Result<InForce, Refused> {
         let Renumber { round, to } = *asked;
         if round != present || round == to {
-            return Err(Refused::NotInForce { asked: round, present });
+            return Err(Refused::NotInForce {
+                asked: round,
+                present,
+            });
         }
         let configured = self.configured.broadcast.as_ref();
         let first = configured.map(|broadcast| broadcast.tournament.round);
@@ -64,7 +73,10 @@ impl Desk {
             return Err(Refused::Older(first));
         }
         let mut right = self.leaving(config).ok_or(Refused::NoRound)?;
-        let lichess = config.broadcast.as_ref().and_then(|broadcast| broadcast.lichess.as_ref());
+        let lichess = config
+            .broadcast
+            .as_ref()
+            .and_then(|broadcast| broadcast.lichess.as_ref());
         // A round that lichess finds by its number has another one there from now on.
         let named = lichess.filter(|lichess| lichess.broadcast.is_none());
         right.lichess = named.map(|lichess| lichess.round.clone());
@@ -76,7 +88,10 @@ impl Desk {
         right.formerly.remove(&to);
         // What a text or a file says of a round of this number is of another one.
         (right.text, right.is_from_file) = (None, false);
-        let start = config.broadcast.as_ref().and_then(|broadcast| broadcast.tournament.start.clone());
+        let start = config
+            .broadcast
+            .as_ref()
+            .and_then(|broadcast| broadcast.tournament.start.clone());
         right.start = right.start.or(start);
         Ok(right)
     }

@@ -11,8 +11,8 @@ use crate::{
     laws::{IrregularityKind, Side},
     time::Millis,
     watcher::{
-        arrays::{is_full_array, is_playable, stand_of},
         Status,
+        arrays::{is_full_array, is_playable, stand_of},
         at_rest::at_rest,
         command::{Command, CommandError, Order, Reply, Report},
         ctx::Ctx,

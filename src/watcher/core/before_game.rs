@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 16;
 
 /// A report that waits for its game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct WaitingReport {
+pub(in crate::watcher) struct WaitingReport {
     /// Number of the game.
     game: u32,
     by: Option<String>,
@@ -28,7 +28,9 @@ impl Core {
     /// True for a report of conduct before the next game: the board has no game, or its game is over and the report names the
     /// next one.
     pub(super) fn is_before_game(&self, command: &Command) -> bool {
-        let Command::Report(report) = command else { return false };
+        let Command::Report(report) = command else {
+            return false;
+        };
         let next = self.games + 1;
         let is_next = match &self.phase {
             Phase::Waiting(_) => report.game.is_none_or(|game| game == next),

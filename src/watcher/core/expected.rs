@@ -37,7 +37,11 @@ impl PutRight {
 
 impl Core {
     /// Refuses a command whose sender saw another record than the present one, or than that of `past`.
-    pub(super) fn is_as_expected(&self, expects: Expected, past: Option<&[Event]>) -> Result<(), CommandError> {
+    pub(super) fn is_as_expected(
+        &self,
+        expects: Expected,
+        past: Option<&[Event]>,
+    ) -> Result<(), CommandError> {
         let last = match past {
             Some(events) => events.iter().rev().find_map(PutRight::of),
             None => self.out.put_right.clone(),

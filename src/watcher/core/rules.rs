@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::Core;
+use super::{Core, Phase};
 use crate::{
     event::notice,
     time::Millis,
@@ -18,6 +18,14 @@ impl Core {
             (rules.laws, rules.time_control, rules.supervision);
         (settings.periods, settings.contested) = (rules.periods, rules.contested);
         self.tell_rules_that_wait(now);
+    }
+
+    /// Has the next game go by the rules of the present one.
+    pub(in crate::watcher) fn go_by_rules_of_game(&mut self) {
+        if let Phase::Game(game) = &self.phase {
+            let rules = (*game.rules).clone();
+            self.set_rules(self.now, rules);
+        }
     }
 
     /// Says once that other rules wait for the next game.
@@ -98,7 +106,9 @@ mod tests {
             confirmed: Some(true),
             ..report
         };
-        watcher.handle_command(Millis(at), Command::Report(report)).unwrap();
+        watcher
+            .handle_command(Millis(at), Command::Report(report))
+            .unwrap();
         let events = drained(watcher);
         let said = events.iter().find_map(|event| match &event.body {
             Body::Irregularity(said) => Some(said.ruling.clone()),

@@ -140,7 +140,8 @@ impl Game {
         let same = (advice.penalty, advice.position) == (before.penalty, before.position)
             && advice.articles == before.articles
             && advice.provisional == before.provisional
-            && (why != Why::Rules || (&advice.laws, &advice.time_control) == (&before.laws, &before.time_control));
+            && (why != Why::Rules
+                || (&advice.laws, &advice.time_control) == (&before.laws, &before.time_control));
         let timely = advice.clock_proposal == before.clock_proposal
             && advice.clock_alternative == before.clock_alternative;
         if same && (timely || why != Why::ClockStopped) {

@@ -64,7 +64,10 @@ impl Game {
             (rules.laws, rules.time_control, rules.supervision);
         let counts = offence::counts(&file.case, &rules.contested);
         if counts != counted_before {
-            let stands = open.ended.as_ref().is_some_and(|ended| ended.how == Resolution::Stands);
+            let stands = open
+                .ended
+                .as_ref()
+                .is_some_and(|ended| ended.how == Resolution::Stands);
             let acted_on = !stands || rules.contested.offences_not_acted_on == Count::Counted;
             let is_sure = file.said.certainty != Certainty::Suspected;
             let is_dismissed = (open.ended.as_ref()).is_some_and(|ended| ended.how == Resolution::Dismissed);
@@ -74,9 +77,14 @@ impl Game {
         open.may_stand = open.counted && !file.raised && offence::rule(&file.case).window != Window::GameEnd;
         let ruled = decide(&file.case, &rules.contested).position;
         let is_back = |ruled| {
-            matches!(ruled, PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable)
+            matches!(
+                ruled,
+                PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
+            )
         };
-        let stood = self.record.stand_at(open.ply.saturating_sub(1).min(self.record.plies()));
+        let stood = self
+            .record
+            .stand_at(open.ply.saturating_sub(1).min(self.record.plies()));
         if is_back(ruled) && !is_back(ruled_before) {
             open.target = Some(stood.clone());
             open.ruled = None;

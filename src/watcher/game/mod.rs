@@ -206,9 +206,14 @@ impl Game {
     /// Says once after a command took half-moves back that the next ones are put together from what had stood on the board
     /// already: nobody saw them made since.
     fn tell_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) {
-        let Some(at) = self.taken_back_at.take() else { return };
-        let UciMove::Normal { from, to, .. } = uci else { return };
-        let made_since = ctx.sensed.changed_since(at) & (Bitboard::from_square(*from) | Bitboard::from_square(*to));
+        let Some(at) = self.taken_back_at.take() else {
+            return;
+        };
+        let UciMove::Normal { from, to, .. } = uci else {
+            return;
+        };
+        let made_since =
+            ctx.sensed.changed_since(at) & (Bitboard::from_square(*from) | Bitboard::from_square(*to));
         if made_since.any() {
             return;
         }

@@ -195,10 +195,20 @@ impl GameRecord {
     }
 
     /// The clock and the time of half-move `ply` as it was on the record before; none where it was not.
-    pub(in crate::watcher) fn former(&self, ply: usize, uci: &str, after: &Stand) -> Option<(ClockState, Millis)> {
-        let mut same = self.former.iter().rev().filter(|former| former.ply == ply && former.uci == uci);
+    pub(in crate::watcher) fn former(
+        &self,
+        ply: usize,
+        uci: &str,
+        after: &Stand,
+    ) -> Option<(ClockState, Millis)> {
+        let mut same = self
+            .former
+            .iter()
+            .rev()
+            .filter(|former| former.ply == ply && former.uci == uci);
         let fen = after.fen();
-        same.find(|former| former.fen == fen).map(|former| (former.clock, former.at))
+        same.find(|former| former.fen == fen)
+            .map(|former| (former.clock, former.at))
     }
 
     /// Gives back the room for more half-moves: there will hardly be any.

@@ -30,11 +30,13 @@ impl Past {
         game.rules = rules;
         game.is_past = true;
         for event in events {
-            let Body::Irregularity(said) = &event.body else { continue };
+            let Body::Irregularity(said) = &event.body else {
+                continue;
+            };
             let ended = self.cases.get(&event.id).and_then(|case| ended(case));
-            let is_off = ended.as_ref().is_some_and(|ended| {
-                matches!(ended.how, Resolution::Dismissed | Resolution::Superseded)
-            });
+            let is_off = ended
+                .as_ref()
+                .is_some_and(|ended| matches!(ended.how, Resolution::Dismissed | Resolution::Superseded));
             let counted = said.offence_number > 0 && said.certainty != Certainty::Suspected && !is_off;
             let open = open_of(event, said, &game.rules, counted, ended);
             if let Some(side) = open.offender.filter(|_| counted) {

@@ -8,6 +8,7 @@ mod kings;
 mod lifecycle;
 mod parked;
 mod put_aside;
+mod second_thoughts;
 mod set_up;
 
 use super::*;
@@ -300,7 +301,7 @@ fn a_dismissal_can_be_taken_back_and_a_penalty_noted() {
     };
     let (first, second) = (first.clone(), second.clone());
     let dismiss = Order {
-            expects: Default::default(),
+        expects: Default::default(),
         by: Some("Anna".into()),
         ..Command::Dismiss {
             irregularity: first.clone(),

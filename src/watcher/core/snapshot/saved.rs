@@ -19,8 +19,7 @@ use crate::{
         clock::Presses,
         game::{
             Game, Open, accuse::promotion_ways, doubt::Overruled, flags::Flags, recall::WholeRecord,
-            record::Former,
-            unclocked::Unclocked,
+            record::Former, unclocked::Unclocked,
         },
     },
 };

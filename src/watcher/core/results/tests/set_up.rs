@@ -89,7 +89,7 @@ fn an_earlier_game_whose_start_was_put_right_is_corrected_from_the_right_positio
     let mut correction = correct(1, 0, &["d4", "d5", "Qd3"]);
     correction.game = Some(1);
     let order = Order {
-            expects: Default::default(),
+        expects: Default::default(),
         past: Some(past),
         by: None,
         command: Command::Correct(correction),
