@@ -193,7 +193,7 @@ pub struct Report {
     /// The half-move that it concerns, from 1; 0 before the first. If it is left out, the kind decides.
     #[serde(default)]
     pub ply: Option<u32>,
-    /// Number of the game on this board. The report is refused if that is not the present one.
+    /// Number of the game on this board; the present one when it is left out. What is of no half-move may name the next one.
     #[serde(default)]
     pub game: Option<u32>,
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.

@@ -17,7 +17,7 @@ use crate::{
         command::{Command, CommandError, Order, Reply, Report},
         ctx::Ctx,
         game::advice::{Finding, Scene},
-        game::{Game, Open},
+        game::{Game, Open, TakenBack},
         not_now::NotNow,
     },
 };
@@ -214,7 +214,8 @@ impl Game {
                 if to_ply < have {
                     self.take_up_again(ctx);
                     self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
-                    self.taken_back_at = Some(ctx.now);
+                    let (at, told) = (ctx.now, false);
+                    self.taken_back = Some(TakenBack { at, told });
                 }
                 Ok(())
             }

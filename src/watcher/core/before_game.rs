@@ -53,8 +53,6 @@ impl Core {
             by: self.out.by.clone(),
             report: Box::new(report),
         });
-        // The snapshot keeps it, although no event tells of it yet.
-        self.heard(crate::watcher::Heard::Press);
         Ok(())
     }
 

@@ -58,6 +58,14 @@ use crate::{
     watcher::{Rules, Table, ctx::Ctx},
 };
 
+/// A command that took half-moves back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenBack {
+    pub(super) at: Millis,
+    /// A notice has said that half-moves were put together from what stood on the board.
+    pub(super) told: bool,
+}
+
 /// The game at one board.
 #[derive(Clone, Debug)]
 pub(super) struct Game {
@@ -112,8 +120,8 @@ pub(super) struct Game {
     pub(super) suspected_victim: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
-    /// When a command took half-moves back while the board showed something else, until play goes on.
-    pub(super) taken_back_at: Option<Millis>,
+    /// The command that took half-moves back last, until play goes on.
+    pub(super) taken_back: Option<TakenBack>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
@@ -156,7 +164,7 @@ impl Game {
             suspected_fall: None,
             suspected_victim: None,
             unbridged: None,
-            taken_back_at: None,
+            taken_back: None,
             overruled: None,
             set_up: None,
             recall: recall::Recall::default(),
@@ -186,8 +194,14 @@ impl Game {
         }
         let before = self.record.stand().clone();
         let (uci, san) = names(&before, &ply.kind, self.record.mode());
-        self.tell_reconstructed(ctx, &uci);
-        let clock = ctx.clock.state();
+        let former = self
+            .record
+            .former(self.record.plies() + 1, &uci.to_string(), &ply.stand);
+        let (clock, at) = if self.is_reconstructed(ctx, &uci) {
+            (former.map(|(clock, _)| clock), former.map(|(_, at)| at))
+        } else {
+            (ctx.clock.state(), None)
+        };
         let made = Made {
             kind: ply.kind.clone(),
             uci,
@@ -195,7 +209,7 @@ impl Game {
             stand: ply.stand.clone(),
             completed_by,
             clock,
-            at: ply.pressed.unwrap_or(ply.at),
+            at: at.or(ply.pressed).unwrap_or(ply.at),
             accepted: false,
             landed: ply.landed,
         };
@@ -203,27 +217,34 @@ impl Game {
         self.enter(ctx, made);
     }
 
-    /// Says once after a command took half-moves back that the next ones are put together from what had stood on the board
-    /// already: nobody saw them made since.
-    fn tell_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) {
-        let Some(at) = self.taken_back_at.take() else {
-            return;
+    /// True for a half-move that is put together from what had stood on the board before a command took the record back:
+    /// nobody saw it made since. A notice says so once.
+    fn is_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) -> bool {
+        let Some(taken_back) = self.taken_back else {
+            return false;
         };
         let UciMove::Normal { from, to, .. } = uci else {
-            return;
+            return false;
         };
-        let made_since =
-            ctx.sensed.changed_since(at) & (Bitboard::from_square(*from) | Bitboard::from_square(*to));
-        if made_since.any() {
-            return;
+        let squares = Bitboard::from_square(*from).with(*to);
+        if (ctx.sensed.changed_since(taken_back.at) & squares).any() {
+            self.taken_back = None;
+            return false;
         }
-        let message = format!(
-            "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together from \
-             them, so order and times may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
-             times are known.",
-            self.record.plies()
-        );
-        self.notice(ctx, notice::RECONSTRUCTED, &message);
+        if !taken_back.told {
+            let message = format!(
+                "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together \
+                 from them, so its order may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
+                 times are known.",
+                self.record.plies()
+            );
+            self.notice(ctx, notice::RECONSTRUCTED, &message);
+        }
+        self.taken_back = Some(TakenBack {
+            told: true,
+            ..taken_back
+        });
+        true
     }
 
     /// Enters `made` into the record.
