@@ -8,6 +8,9 @@ use crate::config::Broadcast;
 /// Brings the files that the present round has under wrong numbers. A round of such a number that began at another time is
 /// another round.
 pub(super) fn bring(root: &Path, settings: &Broadcast) {
+    if settings.formerly.is_empty() {
+        return;
+    }
     let to = settings.tournament.round;
     let noted = note::read_all(root);
     let is_own = |since_ms: i64| match settings.begins_ms {

@@ -208,6 +208,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// An irregularity that has no name of its own needs words.
+    pub(super) fn has_its_words(&self) -> Result<(), NotNow> {
+        let has_words = self.note.as_ref().is_some_and(|note| !note.as_str().is_empty());
+        if self.kind == IrregularityKind::Other && !has_words {
+            return Err(NotNow::WordsMissing);
+        }
+        Ok(())
+    }
+
     /// A report of `kind` with nothing to add.
     #[must_use]
     pub fn of(kind: IrregularityKind, offender: Option<Side>) -> Self {

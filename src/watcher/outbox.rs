@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use shakmaty::{Chess, Color};
 
-use super::{Settings, StateSet, core::expected::PutRight, explain::Account};
+use super::{Settings, StateSet, core::expected::LastCorrection, explain::Account};
 use crate::{
     event::{Body, Event, SCHEMA_VERSION, Source},
     time::Millis,
@@ -68,7 +68,7 @@ pub(super) struct Outbox {
     /// The weightiest input since the caller last asked.
     pub(super) heard: Option<Heard>,
     /// The last event that put a record right.
-    pub(super) put_right: Option<PutRight>,
+    pub(super) put_right: Option<LastCorrection>,
     /// A person's command is being carried out.
     pub(super) by_command: bool,
     /// The person's name, where it is known.
@@ -108,7 +108,7 @@ impl Outbox {
             source: self.by_command.then_some(Source::Arbiter),
             by: self.by.clone(),
         });
-        let put_right = self.events.back().and_then(PutRight::of);
+        let put_right = self.events.back().and_then(LastCorrection::of);
         self.put_right = put_right.or_else(|| self.put_right.take());
         id
     }

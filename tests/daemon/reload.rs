@@ -330,7 +330,7 @@ async fn other_rules_wait_over_a_kill_until_an_arbiter_says_otherwise() {
     let place = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(place.path(), "");
     let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let simulator = Simulator::start(&["--speed", "1.5", "--keep"], &[vienna()]);
+    let simulator = Simulator::start(&["--speed", "1.5"], &[vienna()]);
     let mut settings = Settings {
         name: "gw",
         broker: mosquitto.port,

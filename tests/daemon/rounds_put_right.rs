@@ -275,3 +275,49 @@ async fn games_of_a_board_that_is_not_configured_any_more_are_put_right() {
     let one = json!(1);
     assert_eq!(told, [(&one, &json!("a")), (&one, &json!("d"))], "{shown}");
 }
+
+#[tokio::test]
+async fn the_date_of_a_game_is_the_day_at_its_place() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let answer = to_board(&hall, "1", "result", forfeit("a", "+/-", 1)).await;
+    assert_eq!(answer["ok"], true, "{answer}");
+    assert!(hall.daemon.take().unwrap().stop());
+    let date = |zone: &str| {
+        let config = hall.folder.path().join("dgt2mqtt.toml");
+        let shown = program()
+            .env("TZ", zone)
+            .args(["pgn", "--config"])
+            .arg(config)
+            .output()
+            .unwrap();
+        let pgn = String::from_utf8(shown.stdout).unwrap();
+        let line = pgn
+            .lines()
+            .find(|line| line.starts_with("[Date"))
+            .map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{zone}: {pgn}"))
+    };
+    // Twenty-six hours lie between the first and the last of the world's clocks.
+    assert_ne!(date("XXX12"), date("XXX-14"));
+}
+
+#[tokio::test]
+async fn a_reload_says_where_a_changed_file_counts_for_nothing() {
+    let mut hall = Hall::begin("round = 1\n").await;
+    hall.arbiter
+        .done("pairings", pairings(&table("Berg,Dorn"), 1, true))
+        .await;
+    let (config, file) = (
+        hall.folder.path().join("dgt2mqtt.toml"),
+        hall.folder.path().join("pairings.csv"),
+    );
+    fs::write(&file, "board,white,black\n1,Anna,Bea\n").unwrap();
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text + "pairings = \"pairings.csv\"\n").unwrap();
+    hall.arbiter.done("reload", json!({})).await;
+    fs::write(&file, "board,white,black\n1,Cleo,Bea\n").unwrap();
+    let state = hall.arbiter.done("reload", json!({})).await;
+    let taken = state["taken_over"][0].as_str().unwrap();
+    assert!(taken.contains("nothing counts"), "{state}");
+    assert!(hall.daemon.take().unwrap().stop());
+}

@@ -60,10 +60,11 @@ impl Core {
             self.take_up_put_aside(now, reason);
             return Ok(());
         }
+        let is_before_game = matches!(&command, Command::Report(report) if self.is_before_game(report));
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
             && !(command.is_forfeit() && asked == self.games + 1)
-            && !self.is_before_game(&command)
+            && !is_before_game
         {
             let last = self.games;
             return Err(CommandError::NoSuchGame { asked, last });
@@ -82,9 +83,7 @@ impl Core {
             }
             Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
-            Command::Report(report) if self.is_before_game(&Command::Report(report.clone())) => {
-                self.report_before_game(report)?;
-            }
+            Command::Report(report) if is_before_game => self.report_before_game(report)?,
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let said = ctx.out.seq;
@@ -245,10 +244,7 @@ impl Game {
             return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
         }
         let kind = report.kind;
-        if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
-        {
-            return Err(NotNow::WordsMissing.into());
-        }
+        report.has_its_words()?;
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {
             Some(ply) => self.named_half_move(kind, ply, offender)?,

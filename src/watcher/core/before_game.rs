@@ -7,7 +7,7 @@ use super::{Core, Phase};
 use crate::{
     time::Millis,
     watcher::{
-        command::{Command, CommandError, Report},
+        command::{CommandError, Report},
         not_now::NotNow,
     },
 };
@@ -27,10 +27,7 @@ pub(in crate::watcher) struct WaitingReport {
 impl Core {
     /// True for a report of conduct before the next game: the board has no game, or its game is over and the report names the
     /// next one.
-    pub(super) fn is_before_game(&self, command: &Command) -> bool {
-        let Command::Report(report) = command else {
-            return false;
-        };
+    pub(super) fn is_before_game(&self, report: &Report) -> bool {
         let next = self.games + 1;
         let is_next = match &self.phase {
             Phase::Waiting(_) => report.game.is_none_or(|game| game == next),
@@ -43,6 +40,7 @@ impl Core {
         if self.reports.len() >= MOST_WAITING {
             return Err(NotNow::TooManyReports(MOST_WAITING).into());
         }
+        report.has_its_words()?;
         let report = Report {
             ply: Some(0),
             game: None,

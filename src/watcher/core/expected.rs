@@ -9,12 +9,12 @@ use crate::{
 
 /// The last event that put the record of the present game right.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(in crate::watcher) struct PutRight {
+pub(in crate::watcher) struct LastCorrection {
     pub(in crate::watcher) seq: u64,
     by: Option<String>,
 }
 
-impl PutRight {
+impl LastCorrection {
     /// What `event` puts right in a record; none where it only goes on with a game.
     pub(in crate::watcher) fn of(event: &Event) -> Option<Self> {
         let by_arbiter = event.source == Some(Source::Arbiter);
@@ -43,7 +43,7 @@ impl Core {
         past: Option<&[Event]>,
     ) -> Result<(), CommandError> {
         let last = match past {
-            Some(events) => events.iter().rev().find_map(PutRight::of),
+            Some(events) => events.iter().rev().find_map(LastCorrection::of),
             None => self.out.put_right.clone(),
         };
         if let (Some(seen), Some(last)) = (expects.seq, last)

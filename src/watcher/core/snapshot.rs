@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Core, Phase, before_game::WaitingReport, expected::PutRight};
+use super::{Core, Phase, before_game::WaitingReport, expected::LastCorrection};
 use crate::{
     board::Orientation,
     dgt::ClockSide,
@@ -56,7 +56,7 @@ pub struct Snapshot {
     game: Option<SavedGame>,
     /// The last event that put a record right.
     #[serde(skip_serializing_if = "Option::is_none")]
-    put_right: Option<PutRight>,
+    put_right: Option<LastCorrection>,
     /// Reports that wait for the next game.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reports: Vec<WaitingReport>,
@@ -103,7 +103,7 @@ struct Read {
     #[serde(default)]
     game: Option<SavedGame>,
     #[serde(default)]
-    put_right: Option<PutRight>,
+    put_right: Option<LastCorrection>,
     #[serde(default)]
     reports: Vec<WaitingReport>,
     #[serde(default)]
