@@ -30,9 +30,9 @@ mod writer;
 
 pub use clocks::{LatestClocks, TimedClock};
 pub use folder::{Folder, FolderError};
+pub use kept::has_games;
 pub use lichess::{Pacer, Pacers, Pushed, PushedGame, push};
 pub use note::{began_ms, noted};
-pub use open::has_games;
 pub use record::{PublicRecord, ShownGame};
 pub use round::{Files, Published, Round};
 pub use run::broadcast;

@@ -11,7 +11,7 @@ use std::{
 use super::{
     by_hand::ByHand,
     index::{RoundCount, TournamentFile},
-    kept::KeptFile,
+    kept::{has_games, kept},
     mark::{self, Marks},
     note::{self, RoundNote},
     past::{before, ended, is_to_come, put_right},
@@ -125,7 +125,7 @@ fn is_awaited(note: &RoundNote, until_ms: i64, now_ms: i64) -> bool {
 /// is played again. Its note would keep the time of that mistake as its beginning.
 fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64) {
     noted.retain(|round, note| {
-        let is_mistake = note.tournament.since_ms > since_ms && kept(root, *round).is_empty();
+        let is_mistake = note.tournament.since_ms > since_ms && !has_games(root, *round);
         if is_mistake && let Err(error) = note::remove(root, *round) {
             tracing::warn!("broadcast: the note of round {round} cannot be taken away: {error}");
         }
@@ -174,24 +174,6 @@ fn marks(root: &Path) -> BTreeMap<u32, Marks> {
         name.to_str()?.strip_prefix("round-")?.parse().ok()
     });
     rounds.map(|round| (round, mark::read(root, round))).collect()
-}
-
-/// True where a game of the round has begun, according to the folder of its broadcast.
-#[must_use]
-pub fn has_games(folder: &Path, round: u32) -> bool {
-    !kept(folder, round).is_empty()
-}
-
-/// The games of a round that have begun, according to the folder.
-fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
-    let files = fs::read_dir(root.join(format!("round-{round}")));
-    let games = files.into_iter().flatten().flatten().filter_map(|file| {
-        let name = file.file_name();
-        let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
-        let text = shared::read(root, &format!("round-{round}/{name}", name = name.to_str()?)).ok()?;
-        Some((game.parse().ok()?, KeptFile::new(text)?))
-    });
-    games.collect()
 }
 
 /// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played. Numbers

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::{note, open::has_games};
+use super::{kept::has_games, note};
 use crate::config::Broadcast;
 
 /// Brings the files that the present round has under wrong numbers. A round of such a number that began at another time is

@@ -15,6 +15,7 @@ mod ctx;
 pub mod explain;
 mod game;
 mod gathers;
+mod last_correction;
 mod late;
 mod midway;
 mod not_now;

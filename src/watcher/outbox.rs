@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use shakmaty::{Chess, Color};
 
-use super::{Settings, StateSet, core::expected::LastCorrection, explain::Account};
+use super::{Settings, StateSet, explain::Account, last_correction::LastCorrection};
 use crate::{
     event::{Body, Event, SCHEMA_VERSION, Source},
     time::Millis,

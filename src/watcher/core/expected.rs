@@ -3,37 +3,12 @@
 
 use super::{Core, Phase, past::Past};
 use crate::{
-    event::{Body, Event, Source},
-    watcher::command::{CommandError, Expected},
+    event::Event,
+    watcher::{
+        command::{CommandError, Expected},
+        last_correction::LastCorrection,
+    },
 };
-
-/// The last event that put the record of the present game right.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(in crate::watcher) struct LastCorrection {
-    pub(in crate::watcher) seq: u64,
-    by: Option<String>,
-}
-
-impl LastCorrection {
-    /// What `event` puts right in a record; none where it only goes on with a game.
-    pub(in crate::watcher) fn of(event: &Event) -> Option<Self> {
-        let by_arbiter = event.source == Some(Source::Arbiter);
-        let is_it = match &event.body {
-            Body::MovesRetracted { .. } | Body::GameResumed { .. } => true,
-            Body::Move(_) | Body::GameStarted { .. } | Body::GameEnded { .. } => by_arbiter,
-            _ => false,
-        };
-        is_it.then(|| Self {
-            seq: event.seq,
-            by: event.by.clone(),
-        })
-    }
-
-    fn in_words(&self) -> String {
-        let by = self.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
-        format!("it was put right{by} since (event {})", self.seq)
-    }
-}
 
 impl Core {
     /// Refuses a command whose sender saw another record than the present one, or than that of `past`.

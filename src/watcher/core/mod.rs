@@ -4,7 +4,7 @@
 mod another_board;
 mod arbiter;
 mod before_game;
-pub(in crate::watcher) mod expected;
+mod expected;
 mod first_array;
 mod first_side;
 mod glimpse;

@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Core, Phase, before_game::WaitingReport, expected::LastCorrection};
+use super::{Core, Phase, before_game::WaitingReport};
 use crate::{
     board::Orientation,
     dgt::ClockSide,
     time::Millis,
-    watcher::{Rules, Table, arrays::is_full_array, clock::LastShown},
+    watcher::{Rules, Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
 };
 use parsed::SavedCount;
 use parsed::When;
