@@ -98,9 +98,6 @@ pub struct Advice {
     /// The time control by which this was ruled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_control: Option<String>,
-    /// The supervision by which this was ruled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub supervision: Option<String>,
 }
 
 impl Advice {
@@ -122,7 +119,6 @@ impl Advice {
             provisional: false,
             laws: None,
             time_control: None,
-            supervision: None,
         }
     }
 }

@@ -120,17 +120,6 @@ impl TimeControl {
     }
 }
 
-impl Supervision {
-    /// The name in JSON and on the command line.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Adequate => "adequate",
-            Self::NotAdequate => "not_adequate",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,6 @@ impl Game {
             provisional: matches!(case_file.mate, Mate::Asked(_)),
             laws: Some(case_file.case.edition.as_str().to_owned()),
             time_control: Some(case_file.case.time_control.as_str().to_owned()),
-            supervision: Some(case_file.case.supervision.as_str().to_owned()),
         }
     }
 

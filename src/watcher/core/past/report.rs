@@ -33,7 +33,7 @@ impl Past {
             let Body::Irregularity(said) = &event.body else {
                 continue;
             };
-            let ended = self.cases.get(&event.id).and_then(|case| ended(case));
+            let ended = self.cases.get(&event.id).and_then(ended);
             let is_off = ended
                 .as_ref()
                 .is_some_and(|ended| matches!(ended.how, Resolution::Dismissed | Resolution::Superseded));
@@ -93,12 +93,11 @@ fn rules_of(events: &[Event], configured: &Rules) -> Rules {
         Some((
             read(ruling.laws.as_deref()?)?,
             read(ruling.time_control.as_deref()?)?,
-            read(ruling.supervision.as_deref()?)?,
         ))
     });
     let mut rules = configured.clone();
     if let Some(named) = named.next() {
-        (rules.laws, rules.time_control, rules.supervision) = named;
+        (rules.laws, rules.time_control) = named;
     }
     rules
 }
