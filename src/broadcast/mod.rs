@@ -19,6 +19,7 @@ mod open;
 mod past;
 mod public;
 pub mod record;
+mod renumbered;
 pub mod round;
 mod rounds;
 mod run;
@@ -30,6 +31,7 @@ mod writer;
 
 pub use clocks::{LatestClocks, TimedClock};
 pub use folder::{Folder, FolderError};
+pub use kept::has_games;
 pub use lichess::{Pacer, Pacers, Pushed, PushedGame, push};
 pub(crate) use needs::descriptors;
 pub use note::{began_ms, noted};

@@ -1,7 +1,7 @@
 //! The broadcast: the folder of its files, the pairings, and how far the public is behind.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
@@ -29,6 +29,8 @@ pub struct Broadcast {
     pub folder: PathBuf,
     /// The fields that are the same for all games of the round. The time since which it is played is found out later.
     pub tournament: Tournament,
+    /// Wrong numbers that the round had before.
+    pub formerly: BTreeSet<u32>,
     /// The pairings of the round.
     pub pairings: Pairings,
     /// The pairings of other rounds, by their numbers, as far as somebody may have put them right.
@@ -73,6 +75,7 @@ impl Broadcast {
                 lichess.round = round_of_broadcast(broadcast, in_force.round);
             }
         }
+        self.formerly.clone_from(&in_force.formerly);
         if in_force.start.is_some() {
             tournament.start.clone_from(&in_force.start);
         }
@@ -222,6 +225,7 @@ pub(super) fn broadcast(
         },
         pairings: pairings?,
         others: BTreeMap::new(),
+        formerly: BTreeSet::new(),
         pairings_file: raw.pairings.as_ref().map(|file| document.resolve(file.get_ref())),
         boards: boards?,
         begins_ms,

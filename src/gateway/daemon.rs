@@ -4,6 +4,7 @@ mod parts;
 mod reload;
 mod renumber;
 mod requests;
+mod retired;
 mod rounds;
 
 use std::{
@@ -137,8 +138,6 @@ struct Daemon {
     redials: mpsc::Sender<Redial<RumqttDial>>,
     /// The token that ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
-    /// Boards that get other rules when their game is over, with the number of that game.
-    waiting: BTreeMap<Id, Option<u32>>,
 }
 
 impl Daemon {
@@ -229,10 +228,10 @@ impl Daemon {
             controls,
             redials,
             stops: BTreeMap::new(),
-            waiting: BTreeMap::new(),
             config,
         };
         daemon.say_info();
+        daemon.look_for_retired();
         for id in daemon.plans.keys().cloned().collect::<Vec<_>>() {
             daemon.start_board(&id, Duration::ZERO);
         }
@@ -328,7 +327,6 @@ impl Daemon {
         if self.announcer.look(self.clock.now(), &troubles) {
             self.schedule.hurry(Instant::now());
         }
-        self.begin_waiting();
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();

@@ -89,9 +89,11 @@ impl Desk {
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
             let since_ms = present.as_ref().map(|present| present.since_ms);
+            let mut rounds = whole.formerly.clone();
+            rounds.insert(round);
             let noted_ms = |round| began_ms(folder.as_deref()?, round);
             let since_ms = since_ms.or_else(|| noted_ms(round)).unwrap_or_default();
-            let mut open = match games::without_result(&path, round, since_ms, &paired) {
+            let mut open = match games::without_result(&path, &rounds, since_ms, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
             };

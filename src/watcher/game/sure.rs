@@ -255,7 +255,7 @@ impl Game {
         let until = self.missed_until.max(ctx.lumped);
         let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
         // Half-moves that were missed once are missing from then on.
-        let may_be_due = !ctx.settings.periods.is_empty() && !self.flags.in_last_period(ctx);
+        let may_be_due = !ctx.rules.periods.is_empty() && !self.flags.in_last_period(ctx);
         unheard && ctx.clock.flags().count() > 1 || (unheard || self.missed_until.is_some()) && may_be_due
     }
 
