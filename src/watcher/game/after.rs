@@ -132,9 +132,7 @@ impl Game {
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
         let seen = ctx.sensed.placement();
-        if self.take_put_straight(ctx) {
-            // The half-move is in the record.
-        } else if let Some(many) = self.put_up_again(seen) {
+        if let Some(many) = self.put_up_again(seen) {
             if ctx.still_for(wait) {
                 self.reinstate(ctx, many);
             }
@@ -267,6 +265,9 @@ impl Game {
 
     /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
     pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+        if self.take_put_straight(ctx) {
+            return;
+        }
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
             self.reinstate(ctx, many);
