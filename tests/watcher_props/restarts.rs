@@ -318,6 +318,9 @@ fn nor_does_a_kill_at_any_instant_accuse_anybody() {
         }
     }
     println!("{tried} captures, {missed} offences missed");
+    // 24 of 582, and in full 467 of 11,640.
+    let most = if is_full() { 490 } else { 26 };
+    assert!(missed <= most, "{missed} offences missed");
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
