@@ -33,12 +33,12 @@ impl Game {
 /// When a round began. The place in the journal counts. The wall clock counts where the place is not known, or is one of
 /// another journal: somebody may have set it since.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Since {
+pub(super) struct RoundBegin {
     pub(super) ms: i64,
     pub(super) after: Option<LastEvent>,
 }
 
-impl From<&InForce> for Since {
+impl From<&InForce> for RoundBegin {
     fn from(in_force: &InForce) -> Self {
         Self {
             ms: in_force.since_ms,
@@ -47,7 +47,7 @@ impl From<&InForce> for Since {
     }
 }
 
-impl Since {
+impl RoundBegin {
     /// This, by a place only if the journal at `path` still has the event there.
     fn in_journal(self, path: &Path) -> rusqlite::Result<Self> {
         let Some(LastEvent { position, written_ms }) = self.after else {
@@ -98,7 +98,7 @@ pub(super) fn last_event(path: &Path) -> Option<LastEvent> {
 type Games = BTreeMap<(String, Option<u32>), Game>;
 
 /// The games since `since`, by those events of `kinds` that the journal at `path` has.
-fn games(path: &Path, since: Since, kinds: &[&str]) -> Result<Games, String> {
+fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String> {
     let unread = |error| format!("the journal cannot be read now ({error}): try again");
     let since = since.in_journal(path).map_err(unread)?;
     let mut told: Vec<(u64, Event)> = Vec::new();
@@ -145,7 +145,7 @@ fn games(path: &Path, since: Since, kinds: &[&str]) -> Result<Games, String> {
 pub(super) fn without_result(
     path: &Path,
     round: u32,
-    since: Since,
+    since: RoundBegin,
     paired: &BTreeMap<String, [Option<String>; 2]>,
 ) -> Result<Vec<Value>, String> {
     let games = games(path, since, &FRAME)?;
@@ -160,7 +160,7 @@ pub(super) fn without_result(
 }
 
 /// True where a game of `round`, which began at `since`, has half-moves or a result.
-pub(super) fn has_begun(path: &Path, round: u32, since: Since) -> Result<bool, String> {
+pub(super) fn has_begun(path: &Path, round: u32, since: RoundBegin) -> Result<bool, String> {
     let games = games(path, since, &PLAY)?;
     let mut of_round = games.values().filter(|game| game.round == Some(round));
     Ok(of_round.any(|game| game.has_moves || game.result.is_some()))
@@ -168,7 +168,7 @@ pub(super) fn has_begun(path: &Path, round: u32, since: Since) -> Result<bool, S
 
 /// Those of `boards` that have a part of the round which belongs to their tables: a result, or half-moves of a game
 /// that goes on. Games that were given up do not count.
-pub(super) fn played<'a>(path: &Path, since: Since, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {
+pub(super) fn played<'a>(path: &Path, since: RoundBegin, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {
     let games = games(path, since, &PLAY)?;
     let has_played = |board: &&&str| {
         let mut of_board = games.iter().filter(|((of, _), _)| of == **board);
@@ -216,7 +216,7 @@ mod tests {
         }
     }
 
-    fn open_boards(path: &Path, since: Since) -> usize {
+    fn open_boards(path: &Path, since: RoundBegin) -> usize {
         let paired = ["1", "2"].map(|board| (board.to_owned(), [None, None]));
         without_result(path, 2, since, &paired.into()).unwrap().len()
     }
@@ -231,7 +231,7 @@ mod tests {
         let after = last_event(&path);
         assert!(after.is_some());
         play(&path, &[("1", 2, now - 2 * HOUR_MS), ("2", 2, now - HOUR_MS)]).await;
-        let since = Since { ms: now, after };
+        let since = RoundBegin { ms: now, after };
         assert_eq!(open_boards(&path, since), 0);
         assert!(has_begun(&path, 2, since).unwrap());
         assert_eq!(played(&path, since, &["1", "2", "3"]).unwrap(), ["1", "2"]);
@@ -248,7 +248,7 @@ mod tests {
             position: 3,
             written_ms: now - 5,
         });
-        assert_eq!(open_boards(&path, Since { ms: now, after }), 1);
-        assert_eq!(open_boards(&path, Since { ms: now, after: None }), 1);
+        assert_eq!(open_boards(&path, RoundBegin { ms: now, after }), 1);
+        assert_eq!(open_boards(&path, RoundBegin { ms: now, after: None }), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Refused, finish, games, games::Since, refused, results};
+use super::{Desk, Done, Refused, finish, games, games::RoundBegin, refused, results};
 use crate::{
     broadcast::began_ms,
     config::Config,
@@ -89,11 +89,11 @@ impl Desk {
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
             let noted_ms = |round| began_ms(folder.as_deref()?, round);
-            let noted = || Since {
+            let noted = || RoundBegin {
                 ms: noted_ms(round).unwrap_or_default(),
                 after: None,
             };
-            let since = present.as_ref().map_or_else(noted, Since::from);
+            let since = present.as_ref().map_or_else(noted, RoundBegin::from);
             let mut open = match games::without_result(&path, round, since, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Refused, finish, games, games::Since, refused};
+use super::{Desk, Done, Refused, finish, games, games::RoundBegin, refused};
 use crate::{
     broadcast::{began_ms, noted},
     config::{Config, lichess::lichess_rounds},
@@ -209,7 +209,7 @@ fn is_played(path: &Path, present: &InForce, folder: Option<&Path>) -> Result<bo
         return Ok(true);
     }
     let noted_ms = folder.and_then(|folder| began_ms(folder, present.round));
-    let since = Since {
+    let since = RoundBegin {
         ms: noted_ms.unwrap_or(present.since_ms),
         after: present.last_event,
     };

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Change, Desk, Done, Refused, games, games::Since, put::seats, refused};
+use super::{Change, Desk, Done, Refused, games, games::RoundBegin, put::seats, refused};
 use crate::{
     broadcast::began_ms,
     config::Config,
@@ -44,12 +44,12 @@ impl Desk {
         }
         let next = self.config_with(bound.as_deref());
         let round = config.round();
-        let since = round.and_then(|round| self.present(round)).map(Since::from);
+        let since = round.and_then(|round| self.present(round)).map(RoundBegin::from);
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
             if let Some(round) = round {
-                let noted = || Since {
+                let noted = || RoundBegin {
                     ms: folder
                         .and_then(|folder| began_ms(&folder, round))
                         .unwrap_or_default(),
