@@ -1,7 +1,7 @@
 //! What many boards cost, and how long a move is on its way: `cargo bench --bench boards`.
 //!
 //! A hundred simulated boards on pseudo terminals play at the speed of people; one daemon watches
-//! them and publishes to a real mosquitto. Printed are the daemon's share of a core, its memory, and
+//! them and publishes to a real mosquitto. Printed are the daemon's share of a core, its memory, what it writes to the disk, and
 //! the time from the last byte of a press to a subscriber, which is held against a bare publish
 //! through the same broker. `BOARDS` and `SECONDS` in the environment set the size.
 
@@ -94,9 +94,10 @@ async fn measure() {
     let daemon = daemon(&path);
 
     tokio::time::sleep(WARM_UP).await;
-    let (cpu, start) = (cpu_seconds(daemon.id()), Instant::now());
+    let (cpu, disk, start) = (cpu_seconds(daemon.id()), written(daemon.id()), Instant::now());
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     let share = (cpu_seconds(daemon.id()) - cpu) / start.elapsed().as_secs_f64();
+    let (disk, took) = (written(daemon.id()) - disk, start.elapsed().as_secs_f64());
     let (resident, peak) = (memory_mb(daemon.id(), "VmRSS"), memory_mb(daemon.id(), "VmHWM"));
     let aim = if boards <= 100 { CPU_AIM } else { HALL_CPU_AIM };
     println!("{boards} boards for {seconds} s after {WARM_UP:?}");
@@ -108,6 +109,16 @@ async fn measure() {
     println!("  resident memory     {resident:6.1} MB, at most {peak:.1} MB   (aim: {MEMORY_AIM} MB)");
 
     let arrivals = got.lock().unwrap().clone();
+    let is_move = |topic: &str| topic.ends_with("/event/move");
+    let moves = arrivals
+        .iter()
+        .filter(|(topic, _, at, _)| is_move(topic) && *at >= start)
+        .count();
+    println!(
+        "  written to the disk {:6.1} KiB/s, {:.1} KiB for each of {moves} half-moves",
+        disk / took / 1024.0,
+        disk / moves as f64 / 1024.0
+    );
     let (whole, decided, carried) = latencies(&arrivals, &presses.lock().unwrap());
     println!(
         "from the last byte of a press to the subscriber, {} moves",
@@ -365,6 +376,13 @@ fn cpu_seconds(process: u32) -> f64 {
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks = |field: usize| fields[field - 3].parse::<f64>().unwrap();
     (ticks(14) + ticks(15)) / 100.0
+}
+
+/// Bytes that a process has had written to disks so far (proc(5)).
+fn written(process: u32) -> f64 {
+    let io = fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    let bytes = io.lines().find_map(|line| line.strip_prefix("write_bytes: "));
+    bytes.unwrap().parse().unwrap()
 }
 
 fn memory_mb(process: u32, what: &str) -> f64 {

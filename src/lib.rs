@@ -99,3 +99,5 @@ mod throttle;
 mod tls;
 #[cfg(feature = "daemon")]
 pub mod tournament;
+#[cfg(feature = "daemon")]
+mod zone;

@@ -2,6 +2,9 @@
 //! captures of the scripts and the events anew, but never events that contradict what a script expects.
 #![allow(clippy::unwrap_used)]
 
+#[macro_use]
+#[path = "help/skipped.rs"]
+mod skipped;
 #[path = "help/told/mod.rs"]
 mod told;
 
@@ -122,7 +125,7 @@ fn every_event_is_exactly_as_kept() {
 #[test]
 fn every_file_has_its_counterpart() {
     if env::var_os("UPDATE_GOLDEN").is_some() {
-        eprintln!("skipped: the files are being written beside it");
+        skipped!("the files are being written beside it");
         return;
     }
     let captures = names(".dgtcap");

@@ -2,6 +2,9 @@
 //! same answer for the same input, a restart that changes nothing, commands refused with a reason.
 #![allow(clippy::unwrap_used)]
 
+#[macro_use]
+#[path = "help/skipped.rs"]
+mod skipped;
 #[path = "watcher_props/gathered.rs"]
 mod gathered;
 #[path = "watcher_props/late.rs"]

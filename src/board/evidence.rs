@@ -26,6 +26,8 @@ pub(super) struct Traces<'a> {
     goals: Bitboard,
     /// The squares that differ, and those whose piece is not read: a piece may have left them.
     origins: Bitboard,
+    /// [`Line::answered`].
+    answered: Bitboard,
 }
 
 impl<'a> Traces<'a> {
@@ -35,7 +37,18 @@ impl<'a> Traces<'a> {
             sensed,
             goals: line.differing & sensed.placement().occupied(),
             origins: line.differing | line.faults.hidden,
+            answered: line.answered(sensed),
         }
+    }
+
+    /// True when `mv` may have been made to a square that did not read the piece, and was answered.
+    pub(super) fn tell_of_reply_to(&self, mv: &Move) -> bool {
+        !mv.is_castle() && mv.from().is_some_and(|from| self.goes_unread(from, mv.to()))
+    }
+
+    /// [`Self::tell_of_reply_to`] for a piece that leaves `from`.
+    fn goes_unread(&self, from: Square, to: Square) -> bool {
+        self.answered.contains(from) && self.sensed.at(to).is_empty()
     }
 
     /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
@@ -67,7 +80,7 @@ impl<'a> Traces<'a> {
                 && (self.sensed.at(to) == Code::UNKNOWN || self.line.may_have_arrived(from, to, self.sensed))
         };
         let left = self.line.differing.contains(from);
-        landed || left && taken() || self.unread(from, to)
+        landed || left && taken() || self.unread(from, to) || self.goes_unread(from, to)
     }
 }
 
@@ -88,7 +101,7 @@ impl Line {
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         let us = Some(self.turn());
         let unread = self.faults.hidden | sensed.dead();
-        unread.any() && self.differing.any()
+        (unread.any() || !self.clock_runs) && self.differing.any()
             || self.differing.into_iter().any(|square| {
                 let left = sensed.since(square).max(self.born);
                 sensed.is_felt()
@@ -120,6 +133,27 @@ impl Line {
         };
         let took = self.faults.hidden.contains(from) && candidate.mv.is_capture() && gone(victim);
         took || sensed.dead().contains(to) && gone(from)
+    }
+
+    /// The squares whose piece left and is read nowhere, where the opponent has moved since. Nobody presses a clock, so the reply
+    /// tells of the half-move.
+    fn answered(&self, sensed: &Sensed) -> Bitboard {
+        if self.clock_runs || sensed.is_felt() {
+            return Bitboard::EMPTY;
+        }
+        let left = self.differing & self.stand.board().by_color(self.turn()) & !sensed.placement().occupied();
+        let read = |from: Square| {
+            let piece = self.placement().at(from);
+            self.differing.into_iter().any(|s| sensed.at(s) == piece)
+        };
+        let replied = |from: Square| {
+            let theirs = |s: &Square| sensed.at(*s).color() == Some(!self.turn());
+            let mut arrived = self.differing.into_iter().filter(theirs);
+            arrived.any(|s| sensed.since(s) > sensed.since(from))
+        };
+        left.into_iter()
+            .filter(|from| !read(*from) && replied(*from))
+            .collect()
     }
 
     /// The half-moves of hidden pieces of which no reading would tell.

@@ -81,16 +81,12 @@ impl Lines {
                     continue;
                 };
                 if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
-                    let mut step = Bill::half_move();
                     if line.faults.silent.contains(candidate.mv.to()) {
-                        step.pay(Item::Unread, weight::UNREAD_BUT_TOLD);
+                        let step = Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD);
                         blind.push(Self::proposal(parent, candidate, sensed, step));
                         continue;
                     }
-                    step.pay(Item::Blind, weight::BLIND);
-                    if sensed.ever_read().contains(candidate.mv.to()) {
-                        step.pay(Item::SensorFault, weight::READ_BEFORE);
-                    }
+                    let step = Self::blind_step(&candidate, sensed);
                     blind.push(Self::proposal(parent, candidate, sensed, step));
                 }
             }
@@ -104,6 +100,15 @@ impl Lines {
             }
         }
         self.rank(now, sensed);
+    }
+
+    /// What a half-move costs of which nothing but the lifting was read.
+    fn blind_step(candidate: &Candidate, sensed: &Sensed) -> Bill {
+        let mut step = Bill::half_move().and(Item::Blind, weight::BLIND);
+        if sensed.ever_read().contains(candidate.mv.to()) {
+            step.pay(Item::SensorFault, weight::READ_BEFORE);
+        }
+        step
     }
 
     /// Continues lines with half-moves that touch `squares` and that the readings speak for. Continues the
@@ -223,7 +228,9 @@ impl Lines {
         }
         let traces = Traces::new(line, sensed);
         for mv in line.moves() {
-            if (Candidate::touched(*mv) & squares).is_empty() || !traces.speak_for(mv) {
+            let answered = traces.tell_of_reply_to(mv);
+            let touched = answered || (Candidate::touched(*mv) & squares).any();
+            if !touched || !traces.speak_for(mv) {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);
@@ -233,6 +240,8 @@ impl Lines {
                 Bill::half_move().and(Item::TakenAtOnce, line.unread_until_taken(&candidate, sensed))
             } else if line.unread_half_move(&candidate, sensed) {
                 Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD)
+            } else if answered {
+                Self::blind_step(&candidate, sensed)
             } else {
                 continue;
             };

@@ -121,7 +121,14 @@ pub fn looks_like_start(placement: &Placement) -> bool {
     // Or the board does not read the king, and all else stands in the initial position.
     let unread = placement.differing(&Placement::ARRAY);
     let is_array = unread.count() <= MOST_UNREAD && (unread & placement.occupied()).is_empty();
-    let king_stands = |color| king_home(color) || is_array;
+    // In the arrays of Chess960 the kings stand on one file.
+    let opposite_is_empty = |color: Color| {
+        let king = placement.squares_of(Code::from((!color).king()));
+        let opposite = king.single_square().map(Square::flip_vertical);
+        opposite.is_some_and(|square| placement.at(square).is_empty()) && king_home(!color)
+    };
+    let is_nearly_full = 32 - placement.occupied().count().min(32) <= MOST_UNREAD;
+    let king_stands = |color| king_home(color) || is_array || is_nearly_full && opposite_is_empty(color);
     let between = (16..48)
         .filter(|i| !placement.at(Square::new(*i)).is_empty())
         .count();

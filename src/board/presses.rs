@@ -1,9 +1,12 @@
 //! Which press was for which half-move.
 
+use std::sync::Arc;
+
 use shakmaty::{Color, Square};
 
 use super::{
-    bill::Item,
+    act::IllegalAct,
+    bill::{Bill, Item},
     line::Line,
     ply::PlyKind,
     sensed::{SCAN_MS, Sensed},
@@ -52,6 +55,26 @@ impl Line {
         });
         self.complete(i, now);
         later
+    }
+
+    /// This line, in which nothing was pressed, where the side to move has let its turn pass by a press without a move. `presses` came
+    /// later.
+    #[must_use]
+    pub fn after_pass(
+        &self,
+        sensed: &Sensed,
+        now: Millis,
+        presses: impl Iterator<Item = (Color, Millis)>,
+    ) -> Self {
+        let left = Arc::new(self.stand.left_as(self.placement()));
+        let act = IllegalAct::left(None, self.placement());
+        let kind = PlyKind::Illegal(Box::new(act));
+        let mut passed = self.played(kind, left, sensed, now, &Bill::default());
+        passed.pending.extend(presses);
+        if let Some((_, at)) = passed.pending.first().copied() {
+            passed.plies.change_last(|ply| ply.pressed = Some(at));
+        }
+        passed
     }
 
     /// True where the press at `now` was for the last half-move, and its piece left the square where this line has it and has been

@@ -1,7 +1,9 @@
 //! Games that only the folder still knows, because their gateway is away or a journal has forgotten them. A game that
 //! was public stays public.
 
-use crate::{event::GameResult, game::pgn::tag};
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::{event::GameResult, files::shared, game::pgn::tag};
 
 /// A file of a game that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +34,24 @@ impl KeptFile {
     pub(super) fn is_live(&self) -> bool {
         self.result == GameResult::Open.as_str()
     }
+}
+
+/// True where a game of the round has begun, according to the folder of its broadcast.
+#[must_use]
+pub fn has_games(folder: &Path, round: u32) -> bool {
+    !kept(folder, round).is_empty()
+}
+
+/// The games of a round that have begun, according to the folder.
+pub(super) fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
+    let files = fs::read_dir(root.join(format!("round-{round}")));
+    let games = files.into_iter().flatten().flatten().filter_map(|file| {
+        let name = file.file_name();
+        let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
+        let text = shared::read(root, &format!("round-{round}/{name}", name = name.to_str()?)).ok()?;
+        Some((game.parse().ok()?, KeptFile::new(text)?))
+    });
+    games.collect()
 }
 
 #[cfg(test)]

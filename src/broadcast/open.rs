@@ -1,15 +1,21 @@
 //! The rounds of a broadcast when it begins, or begins again. They follow from the configuration, and from what the
 //! folder tells of the time before.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    time::Duration,
+};
 
 use super::{
     by_hand::ByHand,
     index::{RoundCount, TournamentFile},
-    kept::KeptFile,
+    kept::{has_games, kept},
     mark::{self, Marks},
     note::{self, RoundNote},
     past::{before, ended, is_to_come, put_right},
+    renumbered,
     round::Round,
     rounds::Rounds,
 };
@@ -38,6 +44,7 @@ pub(super) struct OpenedRounds {
 /// public is behind, or because its last game may not be over.
 pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRounds {
     let root = &settings.folder;
+    renumbered::bring(root, settings);
     let mut noted = note::read_all(root);
     let own = noted.remove(&settings.tournament.round);
     let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
@@ -92,7 +99,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRo
         }
     }
     OpenedRounds {
-        rounds: Rounds::new(current, former, older, counts(root)),
+        rounds: Rounds::new(current, former, older, counts(root, &settings.formerly)),
         lichess,
         notes,
     }
@@ -118,7 +125,7 @@ fn is_awaited(note: &RoundNote, until_ms: i64, now_ms: i64) -> bool {
 /// is played again. Its note would keep the time of that mistake as its beginning.
 fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64) {
     noted.retain(|round, note| {
-        let is_mistake = note.tournament.since_ms > since_ms && kept(root, *round).is_empty();
+        let is_mistake = note.tournament.since_ms > since_ms && !has_games(root, *round);
         if is_mistake && let Err(error) = note::remove(root, *round) {
             tracing::warn!("broadcast: the note of round {round} cannot be taken away: {error}");
         }
@@ -169,25 +176,18 @@ fn marks(root: &Path) -> BTreeMap<u32, Marks> {
     rounds.map(|round| (round, mark::read(root, round))).collect()
 }
 
-/// The games of a round that have begun, according to the folder.
-fn kept(root: &Path, round: u32) -> BTreeMap<usize, KeptFile> {
-    let files = fs::read_dir(root.join(format!("round-{round}")));
-    let games = files.into_iter().flatten().flatten().filter_map(|file| {
-        let name = file.file_name();
-        let game = name.to_str()?.strip_prefix("game-")?.strip_suffix(".pgn")?;
-        let text = shared::read(root, &format!("round-{round}/{name}", name = name.to_str()?)).ok()?;
-        Some((game.parse().ok()?, KeptFile::new(text)?))
-    });
-    games.collect()
-}
-
-/// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played.
-fn counts(root: &Path) -> BTreeMap<u32, RoundCount> {
+/// How many games the rounds have, according to the folder, which cannot tell whether any of them is being played. Numbers
+/// that the present round had by mistake have none.
+fn counts(root: &Path, formerly: &BTreeSet<u32>) -> BTreeMap<u32, RoundCount> {
     let text = shared::read(root, "tournament.json").unwrap_or_default();
     let rounds =
         serde_json::from_str::<TournamentFile>(&text).map_or_else(|_| Vec::new(), |file| file.rounds);
     let over = |known: RoundCount| RoundCount { live: 0, ..known };
-    (1..).zip(rounds.into_iter().map(over)).collect()
+    let mut counts: BTreeMap<_, _> = (1..).zip(rounds.into_iter().map(over)).collect();
+    for wrong in formerly.iter() {
+        counts.remove(wrong);
+    }
+    counts
 }
 
 #[cfg(test)]

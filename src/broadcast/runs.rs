@@ -9,7 +9,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
-use crate::event::{Body, Event};
+use crate::{
+    event::{Body, Event},
+    zone,
+};
 
 /// Two runs that went on with one game lie no further apart. If they seem to, the wall clock was not set in the first.
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -188,8 +191,7 @@ impl Runs {
 
     /// The day of a moment of `game`, `YYYY.MM.DD`.
     pub(super) fn date(&self, game: u32, moment: Moment) -> Option<String> {
-        let stamp = Timestamp::from_millisecond(self.wall_ms(game, moment)?).ok()?;
-        Some(stamp.strftime("%Y.%m.%d").to_string())
+        zone::day(self.wall_ms(game, moment)?, zone::own())
     }
 
     /// The milliseconds from one moment of `game` to another; none where a restart lies between and the wall clocks of

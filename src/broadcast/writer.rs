@@ -269,6 +269,7 @@ mod tests {
             pairings: Pairings::parse("board,white,black\n1,A,B\n", 1).unwrap(),
             others: BTreeMap::new(),
             pairings_file: None,
+            formerly: std::collections::BTreeSet::new(),
             boards: vec!["7".into()],
             begins_ms: None,
             lichess: None,

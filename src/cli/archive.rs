@@ -47,6 +47,8 @@ impl Archive {
 }
 
 async fn serve(archive: ArchiveConfig) -> anyhow::Result<()> {
+    // One connection to the database, and one that takes its place.
+    collecting::expect_files(archive.brokers.len(), 2);
     let shared = SharedIntake::default();
     // Whatever the subscriptions heard before the end is written down.
     let (listening, writing) = (CancellationToken::new(), CancellationToken::new());

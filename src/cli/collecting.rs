@@ -5,8 +5,17 @@ use sd_notify::NotifyState;
 
 use crate::{
     config::{BrokerConfig, BrokerUrl},
+    descriptors,
     notify::notify,
 };
+
+/// What such a program needs beside the connections to brokers and browsers: some files are open for a moment only.
+const ALONE: usize = 30;
+
+/// Tells how many files and sockets the program needs, for the message that they run out.
+pub(super) fn expect_files(brokers: usize, beside: usize) {
+    descriptors::expect(ALONE + brokers + beside);
+}
 
 /// Puts the brokers at `urls`, if there are any, in place of the configured ones, with their login and certificates.
 /// Gives each a client id of its own with `role`: two commands of one client id would end each other's sessions.

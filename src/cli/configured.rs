@@ -129,7 +129,7 @@ pub(super) struct ShowJournal {
     #[arg(long)]
     last: Option<u64>,
     /// Instead of events the commands of arbiters, with when they came and what was answered
-    #[arg(long, conflicts_with_all = ["game", "kind", "since_seq"])]
+    #[arg(long, conflicts_with_all = ["kind", "since_seq"])]
     commands: bool,
 }
 

@@ -22,8 +22,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{collecting, exit, logging, reload};
 use crate::{
+    broadcast,
     config::{BrokerUrl, Collector, ConfigError, Env, Secret, is_token},
     dashboard::{Access, Ask, Asks, Listener, OWN, Shared, livechess, serve},
+    door::ROOM,
     mqtt::rumqtt::RumqttDial,
     notify::notify,
 };
@@ -115,6 +117,9 @@ impl Dashboard {
             )
         })?;
         let address = listener.local_addr().context("the socket has no address")?;
+        let broadcasts: usize = collector.broadcasts.iter().map(broadcast::descriptors).sum();
+        let doors = 1 + usize::from(self.livechess.is_some());
+        collecting::expect_files(collector.brokers.len(), doors * (1 + ROOM) + broadcasts);
         let asks = self.token_file.is_some() || !collector.people.is_empty();
         introduce(address, token.as_ref(), asks);
         let access = Access::new(token, collector.people.clone());

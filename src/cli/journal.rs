@@ -1,6 +1,6 @@
 //! `dgt2mqtt journal`: the events and commands kept on this machine, as JSON Lines.
 
-use std::{io::Write, path::Path};
+use std::{collections::VecDeque, io::Write, path::Path};
 
 use anyhow::{Context, bail};
 use jiff::Timestamp;
@@ -24,23 +24,84 @@ pub(super) fn print(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow
 /// As [`print`].
 pub(super) fn print_commands(path: &Path, filter: &Filter, out: &mut dyn Write) -> anyhow::Result<()> {
     must_exist(path)?;
+    // Which game a command is of is known only once it is read.
+    let all = Filter {
+        last: filter.last.filter(|_| filter.game.is_none()),
+        ..filter.clone()
+    };
+    let unreadable = || format!("cannot read the journal {}", path.display());
+    let mut commands = VecDeque::new();
     let mut outcome = Ok(());
-    each_command(path, filter, |kept| {
-        outcome = writeln!(out, "{}", command(&kept)).context("cannot write the commands");
-        outcome.is_ok()
+    each_command(path, &all, |kept| {
+        let game = match game_of(path, &kept) {
+            Ok(game) => game,
+            Err(error) => {
+                outcome = Err(error);
+                return false;
+            }
+        };
+        if filter.game.is_none_or(|asked| game == Some(asked)) {
+            commands.push_back(command(&kept, game));
+        }
+        if filter.last.is_some_and(|last| commands.len() as u64 > last) {
+            commands.pop_front();
+        }
+        true
     })
-    .with_context(|| format!("cannot read the journal {}", path.display()))?;
-    outcome
+    .and(outcome)
+    .with_context(unreadable)?;
+    commands
+        .iter()
+        .try_for_each(|command| writeln!(out, "{command}").context("cannot write the commands"))
+}
+
+/// The number of the game that a command is of: as it says itself, by the irregularity that it names, or as its answer says;
+/// else the game that the board had then.
+fn game_of(path: &Path, kept: &KeptCommand) -> rusqlite::Result<Option<u32>> {
+    if kept.board.is_empty() {
+        return Ok(None);
+    }
+    let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let fields = read(&kept.record.payload);
+    let told = number(&fields["game"]).or_else(|| number(&read(&kept.record.reply)["state"]["game"]["game"]));
+    if told.is_some() {
+        return Ok(told);
+    }
+    let named = fields["irregularity"]
+        .as_str()
+        .and_then(|id| id.rsplit('/').next()?.parse().ok());
+    let mut filter = Filter {
+        board: Some(kept.board.clone()),
+        last: Some(1),
+        ..Filter::default()
+    };
+    match named {
+        Some(seq) => {
+            filter.since_seq = Some(seq);
+            filter.before_seq = Some(seq.saturating_add(1));
+        }
+        None => filter.until_ms = Some(kept.received_ms.saturating_add(1)),
+    }
+    let mut game = None;
+    each_event(path, &filter, |event| {
+        game = number(&read(event.json)["game"]);
+        true
+    })?;
+    Ok(game)
+}
+
+/// A text of the journal as JSON, which it was when it was written.
+fn read(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 /// A command as one object: its payload, its time and its answer.
-fn command(kept: &KeptCommand) -> Value {
-    // All these texts were JSON when they were written.
-    let read = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+fn command(kept: &KeptCommand, game: Option<u32>) -> Value {
     let reply = read(&kept.record.reply);
     let time = Timestamp::from_millisecond(kept.received_ms).ok();
     json!({
         "board": Some(&kept.board).filter(|board| !board.is_empty()),
+        "game": game,
         "time": time.map(|time| format!("{time:.3}")),
         "verb": &kept.record.verb,
         "ref": kept.record.reference.as_deref().map(read),

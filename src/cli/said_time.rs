@@ -1,6 +1,6 @@
 //! Times on the command line, as an arbiter says them: in full, or by the clock on the wall of the hall.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use jiff::{
@@ -9,11 +9,10 @@ use jiff::{
     tz::TimeZone,
 };
 
-use crate::journal::query::{Filter, each_event};
-
-/// Where the time zones of the machine lie, and its own.
-const ZONES: &str = "/usr/share/zoneinfo";
-const OWN_ZONE: &str = "/etc/localtime";
+use crate::{
+    journal::query::{Filter, each_event},
+    zone,
+};
 
 /// How much later than the newest event somebody may mean: there are commands without events.
 const LATEST: SignedDuration = SignedDuration::from_hours(1);
@@ -62,7 +61,7 @@ pub(super) fn stretch(
     } else {
         Timestamp::now()
     };
-    bounds(since, until, newest, &own_zone())
+    bounds(since, until, newest, &zone::own().clone())
 }
 
 /// The same, where `newest` is the time of the newest event.
@@ -129,20 +128,6 @@ fn newest(path: &Path) -> anyhow::Result<Timestamp> {
     })
     .with_context(|| format!("cannot read the journal {}", path.display()))?;
     Ok(newest.unwrap_or_else(Timestamp::now))
-}
-
-/// The time zone of `TZ`, or of the machine; UTC where neither tells one.
-fn own_zone() -> TimeZone {
-    let named = std::env::var("TZ").ok().filter(|name| !name.is_empty());
-    let zone = match named.as_deref().map(|name| name.trim_start_matches(':')) {
-        None => zone_of(Path::new(OWN_ZONE)),
-        Some(name) => zone_of(&Path::new(ZONES).join(name)).or_else(|| TimeZone::posix(name).ok()),
-    };
-    zone.unwrap_or(TimeZone::UTC)
-}
-
-fn zone_of(file: &Path) -> Option<TimeZone> {
-    TimeZone::tzif("local", &fs::read(file).ok()?).ok()
 }
 
 #[cfg(test)]

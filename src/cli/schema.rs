@@ -14,8 +14,11 @@ use crate::{
     config::MAX_NAME,
     event::Event,
     gateway::{GatewayInfo, Health},
-    mqtt::{Bind, History, LogAsked, NextRound, PairingsAsked, ReplyPayload, ResultsAsked, command::SENDER},
-    watcher::{BoardInfo, ClockView, Command, GameView, PositionView, Reply, Status},
+    mqtt::{
+        Bind, History, LogAsked, NextRound, PairingsAsked, Renumber, ReplyPayload, ResultsAsked,
+        command::SENDER,
+    },
+    watcher::{BoardInfo, ClockView, Command, Expected, GameView, PositionView, Reply, Status},
 };
 
 /// Print the JSON Schemas of events, states and commands.
@@ -57,7 +60,7 @@ fn commands() -> Schema {
         .unwrap_or_default();
     for variant in variants {
         if let Some(verb) = variant["properties"]["verb"]["const"].as_str() {
-            verbs.insert(verb.to_owned(), payload(&variant, &types));
+            verbs.insert(verb.to_owned(), of_board(payload(&variant, &types)));
         }
     }
     let nothing =
@@ -91,6 +94,10 @@ fn commands() -> Schema {
         payload(&schema_for!(NextRound).to_value(), &types),
     );
     verbs.insert(
+        "renumber".to_owned(),
+        payload(&schema_for!(Renumber).to_value(), &types),
+    );
+    verbs.insert(
         "results".to_owned(),
         payload(&schema_for!(ResultsAsked).to_value(), &types),
     );
@@ -108,6 +115,16 @@ fn commands() -> Schema {
         "$defs": types,
     });
     Schema::try_from(whole).unwrap_or_default()
+}
+
+/// The payload of a command to a board, which may say what its sender saw.
+fn of_board(mut payload: Value) -> Value {
+    if let Some(properties) = payload["properties"].as_object_mut() {
+        let expected = schema_for!(Expected).to_value();
+        let fields = expected["properties"].as_object().cloned().unwrap_or_default();
+        properties.extend(fields);
+    }
+    payload
 }
 
 /// The payload of a verb: the fields of its type without the verb, and the fields that every command may have.

@@ -1,7 +1,7 @@
 //! The broadcast: the folder of its files, the pairings, and how far the public is behind.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
@@ -29,6 +29,8 @@ pub struct Broadcast {
     pub folder: PathBuf,
     /// The fields that are the same for all games of the round. The time since which it is played is found out later.
     pub tournament: Tournament,
+    /// Wrong numbers that the round had before.
+    pub formerly: BTreeSet<u32>,
     /// The pairings of the round.
     pub pairings: Pairings,
     /// The pairings of other rounds, by their numbers, as far as somebody may have put them right.
@@ -73,6 +75,7 @@ impl Broadcast {
                 lichess.round = round_of_broadcast(broadcast, in_force.round);
             }
         }
+        self.formerly.clone_from(&in_force.formerly);
         if in_force.start.is_some() {
             tournament.start.clone_from(&in_force.start);
         }
@@ -222,6 +225,7 @@ pub(super) fn broadcast(
         },
         pairings: pairings?,
         others: BTreeMap::new(),
+        formerly: BTreeSet::new(),
         pairings_file: raw.pairings.as_ref().map(|file| document.resolve(file.get_ref())),
         boards: boards?,
         begins_ms,
@@ -447,7 +451,12 @@ pub(super) fn is_this_machine(host: &str) -> bool {
     if let Ok(address) = host.parse::<SocketAddr>() {
         return address.ip().is_loopback();
     }
-    let name = host.split_once(':').map_or(host, |(name, _)| name);
+    // What is no port belongs to the name, as for whoever connects.
+    let has_port = |(_, port): &(&str, &str)| port.parse::<u16>().is_ok();
+    let name = host
+        .split_once(':')
+        .filter(has_port)
+        .map_or(host, |(name, _)| name);
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let address = bracketed.unwrap_or(name).parse::<IpAddr>();
     name == "localhost" || address.is_ok_and(|address| address.is_loopback())
@@ -474,6 +483,8 @@ mod tests {
             "localhost.evil.example",
             "10.0.0.1:80",
             "127.0.0.1.nip.io",
+            "localhost:x.evil.example",
+            "localhost:80:80",
             "[::2]:80",
             "",
         ] {

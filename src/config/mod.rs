@@ -28,12 +28,13 @@ mod validate;
 mod value;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+pub use crate::watcher::Rules;
 pub use alert::{AlertConfig, AlertForm, Language};
 pub use archive::{ArchiveConfig, DatabaseConfig};
 pub use broadcast::{Broadcast, Lichess};
@@ -47,8 +48,6 @@ pub use value::{BaseTopic, BrokerUrl, Id, PortName, Secret, ValueError};
 
 use crate::{
     files::plain,
-    game::Period,
-    laws::{Edition, Options, Supervision, TimeControl},
     tournament::{InForce, Pairings, tables},
     watcher::{ClockSideSetting, OrientationSetting, Protocol, Settings, Table as Seats},
 };
@@ -101,21 +100,6 @@ pub struct Collector {
     pub broadcasts: Vec<Broadcast>,
     /// People who may open the page with a token of their own.
     pub people: Vec<Person>,
-}
-
-/// What the Laws need to know of a game at one board.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
-    /// Edition of the Laws.
-    pub laws: Edition,
-    /// Time control.
-    pub time_control: TimeControl,
-    /// Supervision.
-    pub supervision: Supervision,
-    /// Periods of the time control; empty when unknown.
-    pub periods: Vec<Period>,
-    /// The readings of contested points of the Laws.
-    pub contested: Options,
 }
 
 /// One board.
@@ -335,6 +319,13 @@ impl Config {
             .as_ref()
             .map(|broadcast| broadcast.tournament.round);
         configured.or_else(|| self.in_force.as_ref().map(|in_force| in_force.round))
+    }
+
+    /// Wrong numbers that the present round had before.
+    #[must_use]
+    pub fn formerly(&self) -> BTreeSet<u32> {
+        let in_force = self.in_force.as_ref();
+        in_force.map(|round| round.formerly.clone()).unwrap_or_default()
     }
 
     /// Takes over the boards by table as a command bound them. False where one of them is not configured any more; then

@@ -79,7 +79,8 @@ fn presented(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     bearer.into_iter().chain(ours)
 }
 
-fn is_local(headers: &HeaderMap) -> bool {
+/// True for a request that names this machine. A page of somebody else can have a name of its own lead here.
+pub(super) fn is_local(headers: &HeaderMap) -> bool {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = host else { return false };
     let name = match host.strip_prefix('[') {

@@ -76,6 +76,8 @@ pub(super) struct GameDetail {
     pub(super) chess960: bool,
     pub(super) moves: Vec<MoveView>,
     pub(super) asks: Option<&'static str>,
+    /// The newest event of the board that is in this: a command is about what was seen.
+    pub(super) seq: u64,
 }
 
 /// A half-move.

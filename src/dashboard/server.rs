@@ -35,7 +35,7 @@ const MAX_BODY: usize = 16 << 10;
 /// says what is too much.
 const MAX_ROUND: usize = MAX_PAIRINGS + MAX_BODY;
 /// Commands about the round.
-const ROUND_VERBS: [&str; 4] = ["pairings", "next_round", "results", "bind"];
+const ROUND_VERBS: [&str; 5] = ["pairings", "next_round", "renumber", "results", "bind"];
 /// How many characters of an unreadable body the answer repeats.
 const MOST_WORDS: usize = 300;
 

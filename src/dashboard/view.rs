@@ -132,6 +132,8 @@ pub(crate) enum PastView {
 pub(crate) struct DetailView {
     #[serde(flatten)]
     board: BoardView,
+    /// The newest event of the board that is in this: a command is about what was seen.
+    seq: u64,
     start_fen: Option<String>,
     chess960: bool,
     moves: Vec<MoveView>,
@@ -232,6 +234,7 @@ impl Hall {
         });
         Some(DetailView {
             board: self.board_view(key, board, now_ms),
+            seq: board.seen(),
             start_fen: game.start_fen.clone(),
             chess960: game.chess960,
             moves: moves.collect(),

@@ -42,6 +42,9 @@ const STRANGERS: usize = 64;
 /// How many connections of guests there may be, who have shown that they may use the page.
 const GUESTS: usize = 256;
 
+/// How many connections there may be at a door.
+pub(crate) const ROOM: usize = STRANGERS + GUESTS;
+
 /// A connection, as the handlers of its requests see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Pass {

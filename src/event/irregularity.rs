@@ -92,6 +92,12 @@ pub struct Advice {
     /// follows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provisional: bool,
+    /// The edition of the Laws by which this was ruled, as in the configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub laws: Option<String>,
+    /// The time control by which this was ruled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_control: Option<String>,
 }
 
 impl Advice {
@@ -111,6 +117,8 @@ impl Advice {
             clock_alternative: None,
             clock_working: None,
             provisional: false,
+            laws: None,
+            time_control: None,
         }
     }
 }
@@ -167,6 +175,8 @@ pub enum Why {
     RaisedBy,
     /// An earlier offence of the player was dismissed.
     OffenceCount,
+    /// An arbiter said that the game goes by other rules.
+    Rules,
     /// Half-moves were played since.
     Played,
     /// The clock was stopped after half-moves were played since: times are to be proposed.

@@ -16,7 +16,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Something that happened at a board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(transform = with_abridged)]
+#[schemars(transform = with_short_forms)]
 pub struct Event {
     /// Major version of the schema.
     pub v: u32,
@@ -57,14 +57,19 @@ pub enum Source {
     Arbiter,
 }
 
-/// Adds to the schema the field of an event that was shortened for a broker which does not take the whole.
-fn with_abridged(schema: &mut schemars::Schema) {
-    let field = serde_json::json!({
+/// Adds to the schema the fields of an event that is published in a shorter form.
+fn with_short_forms(schema: &mut schemars::Schema) {
+    let abridged = serde_json::json!({
         "description": "True for a short form, sent because the broker does not take the whole: `history` gives that.",
         "type": "boolean",
     });
+    let whole = serde_json::json!({
+        "description": "The command that gives the whole event (`history`), where the texts of an irregularity leave out what other fields say.",
+        "type": "string",
+    });
     if let Some(fields) = schema.ensure_object().get_mut("properties") {
-        fields["abridged"] = field;
+        fields["abridged"] = abridged;
+        fields["whole"] = whole;
     }
 }
 

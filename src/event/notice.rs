@@ -41,12 +41,20 @@ codes! {
     BLACK_BEGAN = "black_began",
     /// While the clock stood, a position was set up that did not occur in the game.
     POSITION_SET_UP = "position_set_up",
+    /// The position stands on the board another way round than before, and the game goes on there.
+    POSITION_TRANSFERRED = "position_transferred",
     /// The players move and turn the lever, and the clock stands.
     CLOCK_STANDS = "clock_stands",
     /// A game that has a result is played on by the clock.
     PLAYED_ON = "played_on",
     /// The board shows a result that contradicts the last ruling.
     RESULT_CONTRADICTS = "result_contradicts",
+    /// Half-moves were put together from pieces that had stood there before a command took the record back.
+    RECONSTRUCTED = "reconstructed",
+    /// Other rules were configured, and wait for the next game.
+    RULES_WAIT = "rules_wait",
+    /// An arbiter has said that the game goes by other rules than those under which it began.
+    RULES_TAKEN = "rules_taken",
     /// What was kept of the game over a restart cannot be used, or only in part.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     /// The broker refuses an event in full, and this stands in its place.

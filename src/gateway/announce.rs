@@ -38,11 +38,13 @@ impl Announcer {
         let _ = self.boards.send(notice);
     }
 
-    /// Compares the present troubles with those announced.
-    pub(super) fn look(&mut self, now: Millis, troubles: &[Notice]) {
+    /// Compares the present troubles with those announced. True where one has begun or ended.
+    pub(super) fn look(&mut self, now: Millis, troubles: &[Notice]) -> bool {
+        let mut is_news = false;
         for trouble in troubles {
             if self.said.insert(trouble.code, now).is_none() {
                 self.announce(trouble.clone());
+                is_news = true;
             }
         }
         let over: Vec<_> = self
@@ -50,9 +52,11 @@ impl Announcer {
             .extract_if(.., |_, seen| now.since(*seen) >= QUIET_MS)
             .map(|(code, _)| code)
             .collect();
+        is_news |= !over.is_empty();
         for code in over {
             self.announce(ended(code));
         }
+        is_news
     }
 }
 
@@ -88,7 +92,8 @@ mod tests {
         for second in 0..60 {
             // A disk that is full at times: every other second it has room for one event.
             let troubles = if second % 2 == 0 { &full[..] } else { &[] };
-            announcer.look(Millis(second * 1000), troubles);
+            let is_news = announcer.look(Millis(second * 1000), troubles);
+            assert_eq!(is_news, second == 0, "`health` hurries once");
         }
         assert_eq!(heard(&mut board), ["disk_full"]);
         let mut late = announcer.listen();

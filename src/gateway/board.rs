@@ -10,7 +10,7 @@ mod line;
 mod tests;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -48,7 +48,7 @@ use crate::{
     link::{Allowance, Backoff, Io, LinkSource, Opened},
     mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
     time::Millis,
-    watcher::{HardwareView, Settings, Snapshot, StateSet, Status, Table, Watcher},
+    watcher::{HardwareView, Rules, Settings, Snapshot, StateSet, Status, Table, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and the least life of a good link, in milliseconds.
@@ -60,8 +60,19 @@ const AT_ONCE: usize = 128;
 /// How many bytes to the board may wait. If there are more, the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
-/// The players at the boards, for the next game of each. True where they are those of pairings.
-pub(super) type Tables = Arc<BTreeMap<Id, (Table, bool)>>;
+/// What is to be played at the boards, for the next game of each.
+pub(super) type Tables = Arc<BTreeMap<Id, Seating>>;
+
+/// What is to be played at one board.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Seating {
+    pub(super) players: Table,
+    /// True where the players are those of pairings.
+    pub(super) paired: bool,
+    /// Wrong numbers that the round had before.
+    pub(super) formerly: BTreeSet<u32>,
+    pub(super) rules: Rules,
+}
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
@@ -417,13 +428,20 @@ impl BoardTask {
         }
     }
 
-    /// Tells the watcher the players of its next games.
+    /// Tells the watcher the players and the rules of its next games.
     fn seat(&mut self) {
-        let table = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
-        match table {
-            Some((table, true)) => self.watcher.pair(self.now(), table),
-            Some((table, false)) => self.watcher.set_table(self.now(), table),
-            None => {}
+        let seating = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
+        let Some(seating) = seating else { return };
+        if let Some(tape) = &mut self.tape {
+            tape.go_by(&self.plan.settings, &seating.rules);
+        }
+        self.watcher.set_rules(self.now(), seating.rules);
+        self.watcher
+            .renumber(self.now(), &seating.formerly, seating.players.round);
+        if seating.paired {
+            self.watcher.pair(self.now(), seating.players);
+        } else {
+            self.watcher.set_table(self.now(), seating.players);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     mqtt::{CommandReply, Refusal, ReplyTo},
     throttle::shortened,
     time::Millis,
-    watcher::{Command, CommandError, Order, Watcher},
+    watcher::{Command, CommandError, Expected, Order, Watcher},
 };
 
 /// How many bytes of a payload the journal keeps as they came.
@@ -52,6 +52,7 @@ impl GatewayCommand {
 #[derive(Clone, Debug)]
 pub(super) struct BoardCommand {
     pub(super) command: Command,
+    pub(super) expects: Expected,
     pub(super) verb: String,
     pub(super) payload: String,
     pub(super) answer: ReplyTo,
@@ -87,6 +88,7 @@ impl BoardCommand {
             command: self.command.clone(),
             by: self.answer.sender.clone(),
             past,
+            expects: self.expects,
         };
         let reply = match watcher.handle_command(now, order) {
             Ok(state) => {

@@ -4,6 +4,7 @@ mod parts;
 mod reload;
 mod renumber;
 mod requests;
+mod retired;
 mod rounds;
 
 use std::{
@@ -38,6 +39,7 @@ use super::{
     lines::LineTasks,
     mates::Turn,
     metrics::{Look, Metrics},
+    needs,
     ports::Ports,
     presence::Presence,
     quota::Quota,
@@ -46,6 +48,7 @@ use super::{
 };
 use crate::{
     config::{Config, Id},
+    descriptors,
     journal::{Journal, Notice},
     mqtt::{
         BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial,
@@ -135,14 +138,13 @@ struct Daemon {
     redials: mpsc::Sender<Redial<RumqttDial>>,
     /// The token that ends the task of each board.
     stops: BTreeMap<Id, CancellationToken>,
-    /// Boards that get other rules when their game is over, with the number of that game.
-    waiting: BTreeMap<Id, Option<u32>>,
 }
 
 impl Daemon {
     async fn start(config: Config, controls: Controls) -> Result<Self, GatewayError> {
         let desk = Desk::open(config);
         let config = desk.config();
+        descriptors::expect(needs::descriptors(&config));
         let (tables, seats) = watch::channel(tables(&config));
         let (mut plans, line_plans) = plans(&config)?;
         let (journal, notices) = Journal::open(journal_settings(&config), config.gateway.as_str())?;
@@ -226,10 +228,10 @@ impl Daemon {
             controls,
             redials,
             stops: BTreeMap::new(),
-            waiting: BTreeMap::new(),
             config,
         };
         daemon.say_info();
+        daemon.look_for_retired();
         daemon.start_boards(&daemon.notices.clone());
         Ok(daemon)
     }
@@ -333,8 +335,9 @@ impl Daemon {
             self.schedule.hurry(Instant::now());
         }
         let troubles = self.shared.journal.trouble().borrow().clone();
-        self.announcer.look(self.clock.now(), &troubles);
-        self.begin_waiting();
+        if self.announcer.look(self.clock.now(), &troubles) {
+            self.schedule.hurry(Instant::now());
+        }
         let doubled = self.shared.serials.doubled();
         self.say_doubled(&doubled);
         let stuck = self.heartbeat.stuck();

@@ -6,6 +6,7 @@
 mod games;
 mod next;
 mod put;
+mod renumber;
 mod results;
 mod tables;
 
@@ -28,6 +29,12 @@ enum Refused {
     Wrong(String),
     #[error("round {0} is not closed: `next_round` says which boards are without a result, and closes it")]
     Open(u32),
+    #[error(
+        "round {present} is in force, and not round {asked}: only the number of the round in force can be put right, to another one"
+    )]
+    NotInForce { asked: u32, present: u32 },
+    #[error("round {0} has games or results of its own, so no other round can get its number")]
+    Taken(u32),
     #[error("the configuration says round {0}, and goes before an earlier one: change `round` there")]
     Older(u32),
     #[error("no round is in force: put its pairings in force with `pairings`")]
@@ -73,6 +80,8 @@ impl Refused {
             Self::Open(_) => "round_open",
             Self::Older(_) => "round_older",
             Self::NoRound => "no_round",
+            Self::NotInForce { .. } => "round_not_in_force",
+            Self::Taken(_) => "round_taken",
             Self::NotNext { .. } => "round_not_next",
             Self::NotPresent { .. } | Self::NotKnown { .. } => "round_not_present",
             Self::NoGame(..) => "game_not_paired",

@@ -76,6 +76,19 @@ fn slow() -> Notice {
 mod tests {
     use super::*;
 
+    #[test]
+    fn with_the_watchdog_of_the_unit_a_disk_has_two_and_a_half_minutes() {
+        let unit = include_str!("../../systemd/dgt2mqtt.service");
+        let watchdog = unit.lines().find_map(|line| line.strip_prefix("WatchdogSec="));
+        let watchdog = watchdog.and_then(|period| period.strip_suffix('s')).unwrap();
+        let watchdog = Duration::from_secs(watchdog.parse().unwrap());
+        assert_eq!(HOPELESS + watchdog, Duration::from_secs(150));
+        // The daemon feeds it three times in each period, also where each look at the disk takes as long as it may.
+        assert!(WAIT < watchdog / 3);
+        // `docs/reliability.md` promises that a disk may hang for 40 s.
+        assert!(HOPELESS >= 3 * Duration::from_secs(40));
+    }
+
     /// A question that was asked so many seconds ago, and is not answered.
     fn asked_before(seconds: u64) -> Disk {
         let mut question = JoinSet::new();

@@ -24,6 +24,7 @@ mod lines;
 mod losses;
 mod mates;
 mod metrics;
+mod needs;
 mod ports;
 mod presence;
 mod quota;

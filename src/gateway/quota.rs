@@ -73,6 +73,25 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_has_one_line_a_minute_and_every_refusal_is_counted() {
+        let (quota, start) = (Quota::new(), Instant::now());
+        let at = |tenths: u64| start + std::time::Duration::from_millis(tenths * 100);
+        // Ten refusals a second for ten minutes.
+        let lines: Vec<_> = (0..6000)
+            .filter_map(|tenths| quota.says(at(tenths)).map(|left_out| (tenths, left_out)))
+            .collect();
+        let meant: Vec<_> = (0..10)
+            .map(|minute| (minute * 600, if minute == 0 { 0 } else { 599 }))
+            .collect();
+        assert_eq!(
+            lines, meant,
+            "a line at the first refusal, and one in each minute after it"
+        );
+        assert_eq!(quota.says(at(6000) - std::time::Duration::from_millis(1)), None);
+        assert_eq!(quota.says(at(6000)), Some(600), "none is left out of the count");
+    }
+
+    #[test]
     fn a_refusal_is_said_once_a_minute() {
         let (quota, now) = (Quota::new(), Instant::now());
         assert_eq!(quota.says(now), Some(0));

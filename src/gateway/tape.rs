@@ -19,7 +19,7 @@ use crate::{
     capture::{Act, Flaw, Header, Record, write_header, write_record},
     journal,
     time::Millis,
-    watcher::{Protocol, Settings},
+    watcher::{Protocol, Rules, Settings},
 };
 
 /// The longest file in characters, some hours of a game.
@@ -61,6 +61,18 @@ impl Tape {
             writing: JoinSet::new(),
             failing: false,
         }
+    }
+
+    /// Notes the rules in the header of the next file.
+    pub(super) fn go_by(&mut self, settings: &Settings, rules: &Rules) {
+        let settings = Settings {
+            laws: rules.laws,
+            time_control: rules.time_control,
+            supervision: rules.supervision,
+            periods: rules.periods.clone(),
+            ..settings.clone()
+        };
+        self.header = header(&settings).unwrap_or_default();
     }
 
     /// Takes down what happened at `now`.

@@ -215,6 +215,16 @@ pub fn each_standing(path: &Path, mut show: impl FnMut(Standing)) -> rusqlite::R
     Ok(())
 }
 
+/// The boards of which the journal has anything.
+///
+/// # Errors
+/// When the file is missing, is no journal or cannot be read.
+pub fn boards(path: &Path) -> rusqlite::Result<Vec<String>> {
+    let connection = open(path)?;
+    let mut statement = connection.prepare("SELECT board FROM snapshots ORDER BY board")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
 /// The position of the last event.
 ///
 /// # Errors

@@ -108,6 +108,18 @@ impl Edition {
     }
 }
 
+impl TimeControl {
+    /// The name in JSON and on the command line.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Rapid => "rapid",
+            Self::Blitz => "blitz",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,21 +22,24 @@ const MAX_REFERENCE: usize = 128;
 
 /// The field of a command that names its sender. MQTT does not tell who that is, so the name is what the sender claims.
 pub const SENDER: &str = "sender";
+/// The fields of a command to a board that say what the sender saw.
+pub const EXPECTED: [&str; 2] = ["expect_seq", "expect_ply"];
 
 /// The commands that the gateway itself carries out.
-pub const GATEWAY_VERBS: [&str; 9] = [
+pub const GATEWAY_VERBS: [&str; 10] = [
     "republish",
     "ping",
     "history",
     "pairings",
     "next_round",
+    "renumber",
     "results",
     "bind",
     "reload",
     "log",
 ];
 /// The commands that a board's watcher carries out.
-pub const BOARD_VERBS: [&str; 14] = [
+pub const BOARD_VERBS: [&str; 15] = [
     "new_game",
     "set_position",
     "result",
@@ -51,6 +54,7 @@ pub const BOARD_VERBS: [&str; 14] = [
     "correct",
     "reopen",
     "note",
+    "rules",
 ];
 
 /// The part of the program that carries a command out.
@@ -66,6 +70,8 @@ pub enum Target {
     Pairings(PairingsAsked),
     /// Close the round.
     NextRound(NextRound),
+    /// Put the number of the present round right.
+    Renumber(Renumber),
     /// Take results of games of which no board tells.
     Results(ResultsAsked),
     /// Say which board stands on which table, or put that in force.
@@ -80,6 +86,8 @@ pub enum Target {
         board: String,
         /// The command for the watcher.
         command: watcher::Command,
+        /// What the sender saw.
+        expects: watcher::Expected,
     },
 }
 
@@ -129,6 +137,18 @@ pub struct NextRound {
     pub lichess: Option<String>,
     /// With `begin`: the array of the new round, as in `pairings`.
     pub start: Option<String>,
+}
+
+/// The present round has a wrong number: it gets the right one, with all its games.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Renumber {
+    /// The wrong number, which is in force. A command that comes twice changes nothing more.
+    #[schemars(range(min = 1, max = 99))]
+    pub round: u32,
+    /// The right number.
+    #[schemars(range(min = 1, max = 99))]
+    pub to: u32,
 }
 
 /// The games of which no board tells, with their results. With `results` those are entered, and taken back by null.
@@ -318,6 +338,7 @@ pub fn receive(
             Some(board) if !is_board(board) => return Err(Refusal::UnknownBoard(board.to_owned())),
             Some(board) => Target::Board {
                 board: board.to_owned(),
+                expects: expected(verb, &mut fields)?,
                 command: board_command(verb, &mut fields)?,
             },
         };
@@ -377,6 +398,12 @@ fn gateway_target(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Re
             asked.begin.map_or(Ok(()), |round| is_round(verb, round))?;
             Ok(Target::NextRound(asked))
         }
+        "renumber" => {
+            let asked: Renumber = read(verb, fields)?;
+            is_round(verb, asked.round)?;
+            is_round(verb, asked.to)?;
+            Ok(Target::Renumber(asked))
+        }
         "results" => read(verb, fields).map(Target::Results),
         "bind" => read(verb, fields).map(Target::Bind),
         "republish" => Ok(Target::Republish),
@@ -402,6 +429,12 @@ fn read<T: DeserializeOwned>(verb: &str, fields: &mut serde_json::Map<String, Va
         verb: verb.to_owned(),
         reason: error.to_string(),
     })
+}
+
+/// Takes what the sender saw out of the fields.
+fn expected(verb: &str, fields: &mut serde_json::Map<String, Value>) -> Result<watcher::Expected, Refusal> {
+    let taken = EXPECTED.iter().filter_map(|name| fields.remove_entry(*name));
+    read(verb, &mut taken.collect())
 }
 
 fn board_command(

@@ -2,6 +2,7 @@
 //! said in the log.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -79,6 +80,7 @@ pub(super) struct Lasting {
     pub(super) topics: Topics,
     pub(super) settings: PublisherSettings,
     pub(super) boards: watch::Receiver<Vec<Id>>,
+    pub(super) retired: watch::Receiver<BTreeSet<String>>,
     /// Boards whose states the broker retains, and that the configuration no longer has.
     pub(super) former: watch::Sender<Vec<Id>>,
     pub(super) journal: Journal,
@@ -92,7 +94,7 @@ pub(super) struct Lasting {
     pub(super) figures: Arc<Mutex<BrokerFigures>>,
     pub(super) beat: Beat,
     /// Topics of which the log has told that the broker refuses them: the log tells it once.
-    pub(super) alarms: std::collections::BTreeSet<String>,
+    pub(super) alarms: BTreeSet<String>,
     /// How long the publisher waits for an acknowledgement at present.
     pub(super) patience: Duration,
     /// The question to the broker for what it knows of our numbers.
@@ -143,7 +145,7 @@ const MOST_REASONS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct StateLog {
     /// The reasons that the log has told since the broker was lost.
-    said: std::collections::BTreeSet<String>,
+    said: BTreeSet<String>,
 }
 
 impl StateLog {

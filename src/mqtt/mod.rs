@@ -31,7 +31,7 @@ mod window;
 
 pub use claim::host;
 pub use command::{
-    Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Request, ResultsAsked, Target,
+    Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Renumber, Request, ResultsAsked, Target,
 };
 pub use lasting::{Beat, BrokerFigures, MOST_PATIENCE, PublisherSettings};
 pub use link::{Arrived, BrokerLink, Dial, LinkEvent, Publication, Qos};

@@ -1,6 +1,7 @@
 //! The publisher: keeps a connection to the broker, and makes another when it ends.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -55,6 +56,8 @@ pub struct Redial<D> {
 pub struct PublisherHandle {
     /// The boards of the configuration.
     pub boards: watch::Sender<Vec<Id>>,
+    /// Boards that are not configured any more, and of which the journal has something.
+    pub retired: watch::Sender<BTreeSet<String>>,
     /// The table of last values.
     pub states: States,
     /// Boards whose states the broker retains, and that the configuration no longer has.
@@ -106,10 +109,12 @@ impl<D: Dial> Publisher<D> {
         let states = States::default();
         let (former_sender, former) = watch::channel(Vec::new());
         let (boards_sender, boards) = watch::channel(boards);
+        let (retired_sender, retired) = watch::channel(BTreeSet::new());
         let (_none, redials) = mpsc::channel(1);
         let figures = Arc::new(Mutex::new(BrokerFigures::default()));
         let handle = PublisherHandle {
             boards: boards_sender,
+            retired: retired_sender,
             states: states.clone(),
             former,
             replies: reply_sender,
@@ -121,6 +126,7 @@ impl<D: Dial> Publisher<D> {
             patience: settings.ack_timeout,
             settings,
             boards,
+            retired,
             former: former_sender,
             news: journal.news(),
             unsecured: journal.unsecured(),
@@ -134,7 +140,7 @@ impl<D: Dial> Publisher<D> {
             requests,
             figures,
             beat,
-            alarms: std::collections::BTreeSet::new(),
+            alarms: BTreeSet::new(),
             suspicion: Suspicion::default(),
             events_first: false,
             leaves_birth_out: false,

@@ -413,11 +413,12 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             return;
         }
         let boards = self.core.boards.borrow();
-        let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id);
+        let retired = self.core.retired.borrow();
+        let is_board = |id: &str| boards.iter().any(|board| board.as_str() == id) || retired.contains(id);
         let Some(judged) = command::receive(&self.core.topics, arrived, is_board) else {
             return;
         };
-        drop(boards);
+        drop((boards, retired));
         let judged = judged.and_then(|request| self.core.pass_on(request));
         self.core.count(|figures| figures.commands += 1);
         if let Err(refused) = judged {

@@ -1,6 +1,10 @@
 //! The round that a command put in force. It is kept beside the journal, so that it outlives the daemon.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +32,9 @@ pub struct LastEvent {
 pub struct InForce {
     /// Number of the round.
     pub round: u32,
+    /// Wrong numbers that it had before.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub formerly: BTreeSet<u32>,
     /// The pairings; none where the configuration has them.
     pub pairings: Option<Pairings>,
     /// The text that the pairings are from, where it says of its games which round they are of: a later round begins

@@ -9,6 +9,11 @@ use crate::{
     time::Millis,
 };
 
+/// So many pieces of an initial position may not be read.
+pub(super) const MOST_UNREAD: usize = 2;
+/// Kings and queens of both players, exchanged.
+const MOST_EXCHANGED: usize = 4;
+
 /// The kind of array from which a game begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Array {
@@ -29,7 +34,7 @@ pub(super) fn kind_of(placement: &Placement) -> Array {
         .collect();
     if wrong.is_empty() && differing.count() <= 4 {
         Array::Standard
-    } else if missing(placement) <= 2 && is_chess960(&mirrored(placement)) {
+    } else if missing(placement) <= MOST_UNREAD && is_chess960(&mirrored(placement)) {
         Array::Chess960
     } else {
         Array::Wrong(differing)
@@ -155,9 +160,18 @@ pub(super) fn is_full_array(placement: &Placement) -> bool {
         && (placement.occupied() & !(home(Rank::First) | home(Rank::Eighth))).count() == 16
 }
 
-/// True when this is a right initial position, of standard chess or of Chess960.
-pub(super) fn is_proper_array(placement: &Placement) -> bool {
-    is_full_array(placement) && !matches!(kind_of(placement), Array::Wrong(_))
+/// True when this is a right initial position, of standard chess or of Chess960, of which the board need not read all pieces.
+pub(super) fn is_array_as_read(placement: &Placement) -> bool {
+    missing(placement) <= MOST_UNREAD && !matches!(kind_of(placement), Array::Wrong(_))
+}
+
+/// True where all pieces stand as for a game, or a few of them on each other's squares. Where more do, pieces may have moved.
+pub(super) fn is_nearly_right(placement: &Placement) -> bool {
+    let few = match kind_of(placement) {
+        Array::Standard | Array::Chess960 => true,
+        Array::Wrong(squares) => squares.count() <= MOST_EXCHANGED,
+    };
+    few && is_full_array(placement)
 }
 
 /// True when all stands as in the initial position but for one pawn, which stands before its square.

@@ -77,6 +77,8 @@ pub enum Command {
         /// Who raised it.
         by: RaisedBy,
     },
+    /// The present game goes by the configured rules, although it began under others.
+    Rules,
     /// Read the board anew.
     Resync,
     /// Take back the half-moves after `to_ply`.
@@ -191,7 +193,7 @@ pub struct Report {
     /// The half-move that it concerns, from 1; 0 before the first. If it is left out, the kind decides.
     #[serde(default)]
     pub ply: Option<u32>,
-    /// Number of the game on this board. The report is refused if that is not the present one.
+    /// Number of the game on this board; the present one when it is left out. What is of no half-move may name the next one.
     #[serde(default)]
     pub game: Option<u32>,
     /// For a draw claim: the half-move that the claimant wrote down and is about to make, as UCI or SAN.
@@ -206,6 +208,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// An irregularity that has no name of its own needs words.
+    pub(super) fn has_its_words(&self) -> Result<(), NotNow> {
+        let has_words = self.note.as_ref().is_some_and(|note| !note.as_str().is_empty());
+        if self.kind == IrregularityKind::Other && !has_words {
+            return Err(NotNow::WordsMissing);
+        }
+        Ok(())
+    }
+
     /// A report of `kind` with nothing to add.
     #[must_use]
     pub fn of(kind: IrregularityKind, offender: Option<Side>) -> Self {
@@ -263,11 +274,18 @@ impl Command {
         }
     }
 
+    /// True where it names a game or an irregularity that is known, so that no board is needed to carry it out.
+    #[must_use]
+    pub fn is_about_known(&self) -> bool {
+        self.game().is_some() || self.irregularity().is_some()
+    }
+
     /// The number of the game that the command names.
     pub(super) fn game(&self) -> Option<u32> {
         match self {
             Self::Result { game, .. } | Self::Resume { game, .. } => *game,
             Self::Correct(order) => order.game,
+            Self::Report(report) => report.game,
             _ => None,
         }
     }
@@ -294,6 +312,19 @@ pub struct Order {
     pub by: Option<String>,
     /// The events of the game that [`Watcher::needs`](super::Watcher::needs) asked for; none where it asked for nothing.
     pub past: Option<Vec<Event>>,
+    /// What the sender saw.
+    pub expects: Expected,
+}
+
+/// What the sender of a command saw when he sent it. The command is refused if somebody has put the record right since.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expected {
+    /// The newest event of the board that the sender saw.
+    #[serde(default, rename = "expect_seq")]
+    pub seq: Option<u64>,
+    /// The number of half-moves of the game that the sender saw.
+    #[serde(default, rename = "expect_ply")]
+    pub ply: Option<u32>,
 }
 
 impl From<Command> for Order {
@@ -302,6 +333,7 @@ impl From<Command> for Order {
             command,
             by: None,
             past: None,
+            expects: Expected::default(),
         }
     }
 }
@@ -311,6 +343,9 @@ impl From<Command> for Order {
 pub struct Reply {
     /// The game after the command.
     pub game: Option<super::GameView>,
+    /// True where the board does not answer: the record takes the command, the board will be read when it is back.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offline: bool,
 }
 
 /// Why a command was refused.
@@ -370,6 +405,14 @@ pub enum CommandError {
          `confirmed`: true and another `ref`"
     )]
     ToldAlready(String),
+    /// Somebody has put the record right since the sender looked.
+    #[error(
+        "the record is not as you saw it any more: {0}; look again, and send the command anew if it is still right"
+    )]
+    MovedOn(String),
+    /// A forfeit before the first game needs the number of the game.
+    #[error("no game is going on at this board: for a game that nobody began give its number, `game`: {0}")]
+    NoGameYet(u32),
     /// The command makes no sense now.
     #[error(transparent)]
     Refused(#[from] NotNow),
@@ -391,12 +434,13 @@ impl CommandError {
             Self::UnknownIrregularity(_) => "unknown_irregularity",
             Self::Closed { .. } => "closed",
             Self::BadFen(_) => "bad_fen",
-            Self::NoGame => "no_game",
+            Self::NoGame | Self::NoGameYet(_) => "no_game",
             Self::NoSuchPly { .. } => "no_such_ply",
             Self::NoSuchGame { .. } => "no_such_game",
             Self::NoMove { .. } => "no_such_move",
             Self::ContradictsClock(_) => "contradicts_clock",
             Self::ToldAlready(_) => "told_already",
+            Self::MovedOn(_) => "record_moved_on",
             Self::Refused(_) => "refused",
         }
     }

@@ -1,6 +1,8 @@
 //! The context of one step of the watcher, and how the step asks for the next.
 
-use super::{Settings, clock::Clock, outbox::Outbox};
+use std::sync::Arc;
+
+use super::{Rules, Settings, clock::Clock, outbox::Outbox};
 use crate::{board::Sensed, time::Millis};
 
 /// A message of the last moment need not have arrived.
@@ -10,6 +12,8 @@ const MOMENT_MS: u64 = 100;
 pub(super) struct Ctx<'a> {
     pub(super) now: Millis,
     pub(super) settings: &'a Settings,
+    /// The rules of the game.
+    pub(super) rules: Arc<Rules>,
     pub(super) sensed: &'a Sensed,
     pub(super) clock: &'a Clock,
     pub(super) out: &'a mut Outbox,

@@ -15,11 +15,13 @@ mod ctx;
 pub mod explain;
 mod game;
 mod gathers;
+mod last_correction;
 mod late;
 mod midway;
 mod not_now;
 mod onboard_log;
 mod outbox;
+mod rules;
 mod since;
 pub mod state;
 mod table;
@@ -27,6 +29,8 @@ mod table;
 pub(crate) mod testing;
 mod whole;
 mod wire;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +43,7 @@ use crate::{
     mate::Verdict,
     time::Millis,
 };
-pub use command::{Command, CommandError, Order, Reply, Report};
+pub use command::{Command, CommandError, Expected, Order, Reply, Report};
 use core::Core;
 pub use core::past::Needed;
 pub use core::snapshot::Snapshot;
@@ -47,6 +51,7 @@ pub use explain::Account;
 pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use not_now::NotNow;
 pub use outbox::{Heard, MateQuestion};
+pub use rules::Rules;
 pub use state::{
     BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
 };
@@ -153,10 +158,20 @@ impl Watcher {
         }
     }
 
+    /// A watcher of a board that is there no more: its game keeps its rules, and nobody is told that others wait.
+    #[must_use]
+    pub fn of_record(settings: Settings, snapshot: Snapshot) -> Self {
+        let mut watcher = Self::new(settings, Some(snapshot));
+        watcher.core.go_by_rules_of_game();
+        watcher
+    }
+
     /// The core's time at the caller's `now`. It goes on from the snapshot, so that the time in which the
     /// daemon did not run does not count as rest of the board.
     fn time(&mut self, now: Millis) -> Millis {
-        if let Some(taken_at) = self.taken_at.take() {
+        let taken_at = self.taken_at.take();
+        let resumed = taken_at.is_some();
+        if let Some(taken_at) = taken_at {
             self.before = taken_at.saturating_sub(now.0);
             self.core.out.before = self.before;
         }
@@ -164,6 +179,9 @@ impl Watcher {
         for lost in std::mem::take(&mut self.lost) {
             self.core
                 .emit(now, Body::notice(notice::SNAPSHOT_SET_ASIDE, lost));
+        }
+        if resumed {
+            self.core.tell_rules_that_wait(now);
         }
         now
     }
@@ -185,10 +203,22 @@ impl Watcher {
         self.seat(now, table, true);
     }
 
+    /// The round has this number, and had the `former` ones by mistake: so has the present game.
+    pub fn renumber(&mut self, now: Millis, former: &BTreeSet<u32>, round: Option<u32>) {
+        let now = self.time(now);
+        self.core.renumber(now, former, round);
+    }
+
     fn seat(&mut self, now: Millis, table: Table, paired: bool) {
         let now = self.time(now);
         self.core.set_table(now, table, paired);
         self.ask_board(now);
+    }
+
+    /// Sets the rules from the next game on. A game that goes on keeps its own.
+    pub fn set_rules(&mut self, now: Millis, rules: Rules) {
+        let now = self.time(now);
+        self.core.set_rules(now, rules);
     }
 
     /// The link to the board is open on `port`.

@@ -71,6 +71,17 @@ pub enum NotNow {
     /// The game has no result to take back.
     #[error("the game has no result to take back")]
     NoResult,
+    /// The board cannot be read, because it does not answer.
+    #[error("the board does not answer, so it cannot be read: it is read by itself when it is back")]
+    BoardOffline,
+    /// Reports before the next game are more than any game has.
+    #[error("{0} reports wait for the next game already: no more are taken before it begins")]
+    TooManyReports(usize),
+    /// The game goes by the configured rules already.
+    #[error(
+        "the game goes by these rules already: change those of the configuration first, and have it read again (`reload`)"
+    )]
+    SameRules,
     /// An earlier game cannot be changed that way.
     #[error("this command is for the present game")]
     PresentGameOnly,
@@ -123,6 +134,9 @@ impl NotNow {
             Self::PlayedOn => "played_on",
             Self::GameGoesOn(_) => "game_goes_on",
             Self::NoResult => "no_result",
+            Self::BoardOffline => "board_offline",
+            Self::TooManyReports(_) => "too_many_reports",
+            Self::SameRules => "same_rules",
             Self::PresentGameOnly => "present_game_only",
             Self::PlyOutside { .. } => "ply_outside",
             Self::TooManyTakenOut { .. } => "too_many_taken_out",

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jiff::Timestamp;
 use shakmaty::{Chess, Color};
 
-use super::{Settings, StateSet, explain::Account};
+use super::{Settings, StateSet, explain::Account, last_correction::LastCorrection};
 use crate::{
     event::{Body, Event, SCHEMA_VERSION, Source},
     time::Millis,
@@ -67,6 +67,8 @@ pub(super) struct Outbox {
     pub(super) before: u64,
     /// The weightiest input since the caller last asked.
     pub(super) heard: Option<Heard>,
+    /// The last event that put a record right.
+    pub(super) put_right: Option<LastCorrection>,
     /// A person's command is being carried out.
     pub(super) by_command: bool,
     /// The person's name, where it is known.
@@ -106,6 +108,8 @@ impl Outbox {
             source: self.by_command.then_some(Source::Arbiter),
             by: self.by.clone(),
         });
+        let put_right = self.events.back().and_then(LastCorrection::of);
+        self.put_right = put_right.or_else(|| self.put_right.take());
         id
     }
 

@@ -2,6 +2,9 @@
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[macro_use]
+#[path = "../help/skipped.rs"]
+mod skipped;
 #[path = "../help/broker.rs"]
 mod broker;
 #[path = "../help/browser.rs"]
@@ -28,6 +31,7 @@ mod dashboard_evenings;
 mod dashboard_figures;
 mod dashboard_hall;
 mod dashboard_hand;
+mod dashboard_journal;
 mod dashboard_keys;
 mod dashboard_kings;
 mod dashboard_names;

@@ -14,6 +14,8 @@ use dgt2mqtt::{
 };
 use serde_json::Value;
 
+use crate::seed::{fresh_rng, rounds};
+
 fn program() -> Command {
     Command::cargo_bin("dgt2mqtt").unwrap()
 }
@@ -257,27 +259,58 @@ fn refused(path: &Path) -> (String, u64) {
 
 #[test]
 fn a_small_file_that_becomes_a_large_one_is_refused() {
+    let mut random = fresh_rng();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bomb.dgtcap.zst");
-    let text = format!("# dgtcap 1\n{}", "0.000 < 8e 00 05 24 01\n".repeat(500_000));
-    let frame =
-        ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
-    // A row of frames is one text.
-    fs::write(&path, frame.repeat(300)).unwrap();
-    let (said, peak) = refused(&path);
-    assert!(said.contains("more than 64 MiB"), "{said}");
-    assert!(peak < 300 << 10, "{peak} kB");
+    let game = fs::read_to_string(fixture()).unwrap();
+    let lines: Vec<_> = game.lines().collect();
+    for _ in 0..rounds() {
+        // It begins as a game, which goes on as one does for as long as somebody likes.
+        let begin = random.usize(1..=lines.len());
+        let last = lines[begin - 1]
+            .split(' ')
+            .next()
+            .filter(|word| word.parse::<f64>().is_ok());
+        let record = format!("{} < 8e 00 05 24 01\n", last.unwrap_or("0.000"));
+        let own = record.repeat(random.usize(20_000..500_000));
+        let frames = (random.usize(65..4_000) << 20).div_ceil(own.len());
+        let packed = |text: &str| {
+            let level = ruzstd::encoding::CompressionLevel::Fastest;
+            ruzstd::encoding::compress_to_vec(text.as_bytes(), level)
+        };
+        // A row of frames is one text.
+        let begin = packed(&(lines[..begin].join("\n") + "\n"));
+        fs::write(&path, [begin, packed(&own).repeat(frames)].concat()).unwrap();
+        let (said, peak) = refused(&path);
+        let size = fs::metadata(&path).unwrap().len();
+        println!("{size} bytes become {}: {peak} kB", own.len() * frames);
+        assert!(said.contains("more than 64 MiB"), "{said}");
+        assert!(size < 4 << 20 && peak < 300 << 10, "{size} bytes, {peak} kB");
+    }
 }
 
 #[test]
 fn a_time_far_ahead_is_refused_with_its_line() {
+    const LIMIT_S: u64 = 31 * 86_400;
+    let mut random = fresh_rng();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("far.dgtcap");
-    for far in ["5000000000", "18000000000000"] {
-        let text = fs::read_to_string(fixture()).unwrap();
-        fs::write(&path, format!("{text}{far}.000 < 8e 00 05 24 01\n")).unwrap();
+    let game = fs::read_to_string(fixture()).unwrap();
+    let lines: Vec<_> = game.lines().collect();
+    let header = lines.iter().take_while(|line| line.starts_with('#')).count();
+    for _ in 0..20 {
+        let most = 1u64 << random.u32(1..44);
+        let far = LIMIT_S + 1 + random.u64(..most);
+        let record = format!("{far}.{:03} < 8e 00 05 24 01", random.u16(..1000));
+        let place = random.usize(header..=lines.len());
+        let text = [&lines[..place], &[&record], &lines[place..]].concat().join("\n");
+        fs::write(&path, text + "\n").unwrap();
         let (said, _) = refused(&path);
-        let line = format!("line {}: the time", text.lines().count() + 1);
-        assert!(said.contains(&line) && said.contains("31 days"), "{said}");
+        let line = format!("line {}: the time", place + 1);
+        assert!(
+            said.contains(&line) && said.contains("31 days"),
+            "{far} in line {}: {said}",
+            place + 1
+        );
     }
 }

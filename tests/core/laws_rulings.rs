@@ -66,7 +66,7 @@ fn differences(ruling: &Ruling, expect: &Value) -> Vec<String> {
 #[test]
 fn the_collection_of_rulings_is_right() {
     let Some(corpus) = corpus() else {
-        eprintln!("skipped: {CORPUS} is not here (DGT2MQTT_CORPUS may name its folder)");
+        skipped!("{CORPUS} is not here (DGT2MQTT_CORPUS may name its folder)");
         return;
     };
     let mut wrong = Vec::new();

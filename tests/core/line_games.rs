@@ -188,7 +188,7 @@ fn twelve_boards_on_a_bad_line_say_what_each_says_alone() {
 /// Forty classical games: a line as full as the documents allow for them.
 fn forty() -> Option<Vec<String>> {
     if env::var_os("DGT2MQTT_FULL").is_none() {
-        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        skipped!("set DGT2MQTT_FULL=1");
         return None;
     }
     let folder = folder("captures")?;
@@ -218,7 +218,7 @@ fn forty_boards_of_classical_games_say_what_each_says_alone() {
 #[test]
 fn all_games_on_lines_of_twelve_reach_the_figures() {
     if env::var_os("DGT2MQTT_FULL").is_none() {
-        eprintln!("skipped: set DGT2MQTT_FULL=1");
+        skipped!("set DGT2MQTT_FULL=1");
         return;
     }
     let Some(folder) = folder("captures") else { return };

@@ -2,6 +2,9 @@
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[macro_use]
+#[path = "../help/skipped.rs"]
+mod skipped;
 #[path = "../../fuzz/checks/mod.rs"]
 mod checks;
 #[path = "../help/reader.rs"]
@@ -13,6 +16,7 @@ mod seed;
 #[path = "../help/told/mod.rs"]
 mod told;
 
+mod advisories;
 mod board_memory;
 mod cli_replay;
 mod cli_schema;

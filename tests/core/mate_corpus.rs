@@ -39,7 +39,7 @@ fn size(source: &str) -> u32 {
 #[test]
 fn the_collection_of_positions_is_right() {
     let Some(corpus) = corpus() else {
-        eprintln!("skipped: the collection is not here (DGT2MQTT_CORPUS may name its folder)");
+        skipped!("the collection is not here (DGT2MQTT_CORPUS may name its folder)");
         return;
     };
     let full = env::var_os("DGT2MQTT_FULL").is_some();

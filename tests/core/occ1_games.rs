@@ -269,7 +269,7 @@ fn made_up_games_are_followed() {
 /// Games from the corpus; none when it is not there.
 fn games(file: &str, many: usize) -> Vec<Vec<Move>> {
     let Ok(corpus) = env::var("DGT2MQTT_CORPUS") else {
-        eprintln!("skipped: DGT2MQTT_CORPUS is not set");
+        skipped!("DGT2MQTT_CORPUS is not set");
         return Vec::new();
     };
     let many = env::var("FELT_GAMES")

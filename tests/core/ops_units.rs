@@ -36,7 +36,7 @@ fn values_of(unit: &'static str, key: &str) -> Vec<&'static str> {
 fn has_systemd_analyze() -> bool {
     let found = Command::new("systemd-analyze").arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: systemd-analyze is not installed (scripts/test.sh installs it)");
+        skipped!("systemd-analyze is not installed (scripts/test.sh installs it)");
     }
     found
 }

@@ -15,7 +15,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_dgt2mqtt");
 fn tree() -> Option<tempfile::TempDir> {
     for tool in ["dpkg-deb", "readelf"] {
         if Command::new(tool).arg("--version").output().is_err() {
-            eprintln!("skipped: {tool} is not installed");
+            skipped!("{tool} is not installed");
             return None;
         }
     }

@@ -125,7 +125,7 @@ fn whoever_reports_a_mistake_is_asked_for_a_capture() {
 fn the_bill_of_materials_has_what_is_in_the_program() {
     let tried = Command::new("python3").args(["-c", "import tomllib"]).output();
     if !tried.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no Python of 3.11 or later");
+        skipped!("no Python of 3.11 or later");
         return;
     }
     let output = Command::new("python3")

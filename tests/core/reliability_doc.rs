@@ -61,3 +61,65 @@ fn every_test_that_is_named_is_there() {
     }
     assert!(named > 40, "{named}");
 }
+
+/// The part of a page below a heading.
+fn part<'a>(page: &'a str, heading: &str) -> &'a str {
+    let from = page.find(heading).unwrap_or_else(|| panic!("no {heading:?}"));
+    let rest = &page[from + heading.len()..];
+    &rest[..rest.find("\n## ").unwrap_or(rest.len())]
+}
+
+/// Whether a word between backquotes has the form of a test's name.
+fn is_test(word: &&str) -> bool {
+    word.matches('_').count() > 1 && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Each of `entries` names tests, all of which are there.
+fn assert_held<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>) -> usize {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = sources(&root.join("tests"));
+    sources.extend(self::sources(&root.join("src")));
+    let is_there = |test: &str| {
+        let declared = format!("fn {test}(");
+        sources.iter().any(|(_, text)| text.contains(&declared))
+    };
+    let mut count = 0;
+    for (what, by) in entries {
+        let tests: Vec<_> = quoted(by).filter(is_test).collect();
+        let by_fuzzing = quoted(by).any(|word| word.starts_with("fuzz "));
+        assert!(!tests.is_empty() || by_fuzzing, "no test holds: {what}");
+        for test in tests {
+            assert!(is_there(test), "{what}: no test {test}");
+        }
+        count += 1;
+    }
+    count
+}
+
+fn reliability() -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reliability.md");
+    fs::read_to_string(page).unwrap()
+}
+
+#[test]
+fn each_promise_is_held_by_tests_that_are_there() {
+    let page = reliability();
+    let promises = part(&page, "\n## The promises\n");
+    let promises = promises.split("\n\ndgt2mqtt does not promise").next().unwrap();
+    let numbered = (1..).map_while(|number| {
+        let from = promises.find(&format!("\n{number}. **"))?;
+        let next = promises.find(&format!("\n{}. **", number + 1));
+        Some(&promises[from..next.unwrap_or(promises.len())])
+    });
+    let held = numbered.map(|promise| promise.split_once("*Held by*").unwrap_or((promise, "")));
+    assert_eq!(assert_held(held), 6);
+}
+
+#[test]
+fn each_figure_of_the_results_has_its_test() {
+    let page = reliability();
+    let rows = part(&page, "\n## The results\n").lines();
+    let rows = rows.filter(|line| line.starts_with("| ") && !line.starts_with("| injected"));
+    let held = rows.map(|row| row.trim_end_matches(" |").rsplit_once(" | ").unwrap());
+    assert!(assert_held(held) > 20);
+}

@@ -282,7 +282,7 @@ fn captures_of_real_boards_are_read_and_written_back_exactly() {
         ("arnsholt-dgtdriver-johan", [1, 854, 101]),
     ] {
         let Ok(capture) = std::fs::read_to_string(format!("{folder}/{name}.dgtcap")) else {
-            println!("skipped: {folder}/{name}.dgtcap is not there");
+            skipped!("{folder}/{name}.dgtcap is not there");
             continue;
         };
         let bytes: Vec<u8> = capture

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
-    hall::{Daemon, fixture, playing, until},
+    hall::{self, Daemon, fixture, playing, until},
     lichess::{self, Got},
 };
 
@@ -45,12 +45,18 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
     );
     fs::write(&config, &text).unwrap();
     let daemon = Daemon::start(&config);
-    let case = subscriber
+    let published = subscriber
         .wait("the irregularity", |got| {
             got.topic.ends_with("/7/event/irregularity")
         })
         .await
         .json();
+
+    // A phone is told the whole, as the journal has it.
+    let case = hall::journal(&config, "7")
+        .into_iter()
+        .find(|event| event["id"] == published["id"])
+        .unwrap();
 
     let attempts = [next(&hooked), next(&hooked), next(&hooked)];
     assert!(

@@ -212,7 +212,7 @@ fn the_shape_is_that_of_other_recorders() {
     );
     let theirs = corpus.join("livechess-folder/tournament-2");
     if !theirs.exists() {
-        eprintln!("skipped: no folder of another recorder in {}", corpus.display());
+        skipped!("no folder of another recorder in {}", corpus.display());
         return;
     }
     let json = |path: &Path| -> Value { serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap() };

@@ -36,6 +36,7 @@ fn settings(folder: &Path, round: u32, port: u16) -> Broadcast {
         pairings: Pairings::parse(&names, round).unwrap(),
         others: std::collections::BTreeMap::new(),
         pairings_file: None,
+        formerly: std::collections::BTreeSet::new(),
         boards: vec!["gw/1".into(), "gw/2".into()],
         begins_ms: None,
         lichess: Some(Lichess {

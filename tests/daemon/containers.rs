@@ -93,7 +93,7 @@ impl Drop for Process {
 #[tokio::test]
 async fn the_add_on_starts_with_its_options() {
     if Command::new("jq").arg("--version").output().is_err() {
-        eprintln!("skipped: jq is not installed");
+        skipped!("jq is not installed");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

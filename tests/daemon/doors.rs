@@ -20,7 +20,7 @@ use crate::{
 
 const TOKEN: &str = "0123456789abcdef";
 /// What systemd/dgt2mqtt-dashboard.service allows, in kB.
-const MEMORY: u64 = 256 << 10;
+pub const MEMORY: u64 = 256 << 10;
 
 fn guarded(folder: &Path, broker: u16) -> Server {
     let file = folder.join("token");
@@ -37,7 +37,7 @@ fn bearer(token: &str) -> String {
 }
 
 /// Memory of a process at its highest, in kB.
-fn peak(pid: u32) -> u64 {
+pub fn peak(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
@@ -107,7 +107,7 @@ fn ten_thousand_slow_connections_lock_nobody_out() {
         status.is_ok_and(|status| status.success())
     };
     if !limit(std::process::id(), 20_000) {
-        eprintln!("skipped: needs 20,000 descriptors");
+        skipped!("needs 20,000 descriptors");
         return;
     }
     assert!(limit(server.child.id(), 1024));
@@ -223,15 +223,54 @@ fn guessing_a_token_is_slow_and_an_open_page_does_not_notice() {
     assert_eq!(status(server.port, "Origin: http://evil.example\r\n"), 403);
 }
 
+/// A page of somebody else whose name leads to this machine, as its browser asks.
+#[test]
+fn a_strange_name_that_leads_here_opens_neither_door() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path(), "");
+    let endpoint = free_port();
+    let server = Server::start(broker.port, free_port(), &["--livechess", &endpoint.to_string()]);
+    until("the local interface", PATIENCE, || {
+        TcpStream::connect(("127.0.0.1", endpoint)).ok()
+    });
+    let asked = |port: u16, path: &str, host: &str| {
+        http_full(port, "GET", path, &format!("Host: {host}\r\n"), &Value::Null)
+    };
+    for (port, path) in [(server.port, "/api/cases"), (endpoint, "/api/v1.0/eboards")] {
+        for host in ["evil.example", "127.0.0.1.evil.example", "192.0.2.7", ""] {
+            let (status, head, body) = asked(port, path, &format!("{host}:{port}"));
+            assert_eq!(status, 403, "{path} at {host:?}: {head}");
+            assert!(!body.contains('[') && !body.contains('{'), "{body}");
+        }
+        for host in ["localhost", "127.0.0.1"] {
+            assert_eq!(
+                asked(port, path, &format!("{host}:{port}")).0,
+                200,
+                "{path} at {host}"
+            );
+        }
+    }
+    let mut stream = TcpStream::connect(("127.0.0.1", endpoint)).unwrap();
+    stream
+        .write_all(upgrade("evil.example", "https://evil.example").as_bytes())
+        .unwrap();
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).unwrap();
+    assert!(answer.contains("403"), "{answer}");
+}
+
+/// A question for a socket.
+fn upgrade(host: &str, origin: &str) -> String {
+    format!(
+        "GET /api/v1.0 HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: {origin}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+}
+
 /// A socket of a page of somebody else; none when it is not let in.
-fn socket(port: u16, origin: &str) -> Option<TcpStream> {
+pub fn socket(port: u16, origin: &str) -> Option<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(
-        stream,
-        "GET /api/v1.0 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nOrigin: {origin}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
-    .unwrap();
+    stream.write_all(upgrade("localhost", origin).as_bytes()).unwrap();
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -241,7 +280,7 @@ fn socket(port: u16, origin: &str) -> Option<TcpStream> {
     head.starts_with(b"HTTP/1.1 101").then_some(stream)
 }
 
-fn send(stream: &mut TcpStream, text: &str) {
+pub fn send(stream: &mut TcpStream, text: &str) {
     let mut frame = vec![0x81, 0xff];
     frame.extend(u64::try_from(text.len()).unwrap().to_be_bytes());
     frame.extend([0; 4]); // a mask that changes nothing
@@ -249,8 +288,23 @@ fn send(stream: &mut TcpStream, text: &str) {
     stream.write_all(&frame).unwrap();
 }
 
+/// The next text that comes at a socket.
+fn said(stream: &mut TcpStream) -> Value {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head).unwrap();
+    let mut length = usize::from(head[1]);
+    if length == 126 {
+        let mut more = [0; 2];
+        stream.read_exact(&mut more).unwrap();
+        length = usize::from(u16::from_be_bytes(more));
+    }
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text).unwrap();
+    serde_json::from_slice(&text).unwrap()
+}
+
 /// Publishes retained messages, one topic and payload each.
-fn retain(port: u16, messages: impl Iterator<Item = (String, Vec<u8>)>) {
+pub fn retain(port: u16, messages: impl Iterator<Item = (String, Vec<u8>)>) {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     // MQTT 3.1.1: who we are, each message, good-bye.
     let mut out = vec![
@@ -308,8 +362,22 @@ fn a_page_with_many_sockets_and_long_names_takes_no_memory() {
     // Others have their place, and are answered after all that.
     let mut other = socket(port, "https://lichess.org").unwrap();
     send(&mut other, r#"{"id":1,"call":"eboards"}"#);
-    let mut head = [0; 2];
-    other.read_exact(&mut head).unwrap();
+    assert_eq!(said(&mut other)["param"][0]["serialnr"], "gw-1");
+    // So are their feeds: a piece that is moved after all that is told.
+    let feed =
+        r#"{"id":2,"call":"subscribe","param":{"feed":"eboardevent","id":1,"param":{"serialnr":"gw-1"}}}"#;
+    send(&mut other, feed);
+    let placed = |text: &str| {
+        let position = format!(r#"{{"fen":null,"placement":"{text}","problems":[]}}"#);
+        let topic = "dgt2mqtt/gw/board/1/position".to_owned();
+        retain(broker.port, [(topic, position.into_bytes())].into_iter());
+    };
+    for placement in ["8/8/8/8/8/8/8/K6k", "8/8/8/8/8/8/8/1K5k"] {
+        placed(placement);
+        let told = std::iter::repeat_with(|| said(&mut other)).take(20);
+        let mut boards = told.map(|text| text["param"]["board"].clone());
+        assert!(boards.any(|board| board == placement), "{placement} is not told");
+    }
     assert!(boards().contains("gw-1"));
     let peak = peak(server.child.id());
     assert!(peak < 100 << 10, "{peak} kB");

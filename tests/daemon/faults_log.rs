@@ -1,21 +1,29 @@
-//! A log that nobody reads stops nothing: neither a pipe at standard error nor the journal of systemd.
+//! A log that nobody reads from some instant on stops nothing: neither a pipe at standard error nor the journal of systemd.
 
 use std::{
     fs,
-    io::{Read, Write},
-    os::unix::net::UnixDatagram,
+    io::{PipeReader, Read, Write},
+    os::{
+        fd::AsRawFd,
+        unix::{fs::OpenOptionsExt, net::UnixDatagram},
+    },
     path::Path,
     process::{Child, Command, Stdio},
-    time::Instant,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use fastrand::Rng;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::OFlags;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
-    hall::{journal, program, until, vienna},
-    replayed::assert_as_replayed,
+    hall::{program, until},
+    replayed::Played,
     seed::in_rounds,
     wiring::Wiring,
 };
@@ -37,21 +45,8 @@ fn stop(Running(daemon): &mut Running) {
     let deadline = Instant::now() + PATIENCE;
     while daemon.try_wait().unwrap().is_none() {
         assert!(Instant::now() < deadline, "it does not end");
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        thread::sleep(Duration::from_millis(50));
     }
-}
-
-async fn game_over(subscriber: &Subscriber) {
-    subscriber
-        .wait("the end of the game", |got| {
-            got.topic.ends_with("/1/event/game_ended")
-        })
-        .await;
-}
-
-/// What is in the journal is what `replay` says.
-fn is_whole(config: &Path, wiring: Wiring) {
-    assert_as_replayed(&journal(config, "1"), &vienna(), wiring == Wiring::Alone);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,93 +59,111 @@ async fn a_standard_error_that_nobody_reads_beside_a_line_of_many_boards() {
     in_rounds(|random| nobody_reads_standard_error(Wiring::Line, random)).await;
 }
 
+/// Reads the log until `is_left`, and returns it.
+fn read_for_a_while(mut log: PipeReader, is_left: Arc<AtomicBool>) -> thread::JoinHandle<PipeReader> {
+    thread::spawn(move || {
+        let mut part = [0; 4096];
+        while !is_left.load(Ordering::Relaxed) && log.read(&mut part).unwrap() > 0 {}
+        log
+    })
+}
+
 async fn nobody_reads_standard_error(wiring: Wiring, mut random: Rng) {
+    let game = Played::by_chance(&mut random);
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
-    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &vienna(), &[]);
-    let (mut log, mut out) = std::io::pipe().unwrap();
-    // So nearly full that some line has no room: at the start, or later.
-    let flags = fcntl_getfl(&out).unwrap();
-    fcntl_setfl(&out, flags | OFlags::NONBLOCK).unwrap();
-    while out.write(&[b'x'; 512]).is_ok() {}
-    fcntl_setfl(&out, flags).unwrap();
-    let mut room = vec![0; random.usize(..4000)];
-    log.read_exact(&mut room).unwrap();
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    let (log, out) = std::io::pipe().unwrap();
+    // The same pipe, opened anew: that we do not wait for room does not hold for the daemon.
+    let mut ours = fs::OpenOptions::new();
+    ours.write(true).custom_flags(OFlags::NONBLOCK.bits() as i32);
+    let mut ours = ours.open(format!("/proc/self/fd/{}", out.as_raw_fd())).unwrap();
     let mut command = program();
     command
         .args(["run", "--config"])
         .arg(&config)
         .stdout(Stdio::null())
         .stderr(out);
+    let is_left = Arc::new(AtomicBool::new(false));
+    let reader = read_for_a_while(log, is_left.clone());
     let mut daemon = Running(command.spawn().unwrap());
     drop(command);
-    game_over(&subscriber).await;
+    game.some_instant(&subscriber, "1", &mut random).await;
+    is_left.store(true, Ordering::Relaxed);
+    // What is written wakes the reader, who goes then.
+    until("the reader has gone", PATIENCE, || {
+        let _ = ours.write(&[b'x'; 512]);
+        reader.is_finished().then_some(())
+    });
+    let mut log = reader.join().unwrap();
+    while ours.write(&[b'x'; 512]).is_ok() {}
+    game.is_over(&subscriber, "1").await;
+    assert!(ours.write(&[b'x'; 512]).is_err(), "somebody reads");
     // At last somebody reads.
-    let mut said = Vec::new();
-    let mut part = [0; 65_536];
-    while !String::from_utf8_lossy(&said).contains("it answers") {
-        let count = log.read(&mut part).unwrap();
-        assert!(count > 0, "the log ended");
-        said.extend_from_slice(&part[..count]);
-    }
+    drop(ours);
+    let drain = thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
     stop(&mut daemon);
-    is_whole(&config, wiring);
+    drain.join().unwrap().unwrap();
+    game.is_whole(&config, &subscriber, "1").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_journal_of_systemd_that_nobody_reads() {
+    in_rounds(nobody_reads_the_journal).await;
+}
+
+/// Runs `command` where /run is the folder `run`.
+fn inside(run: &Path, command: &str) -> Command {
+    let mut unshare = Command::new("unshare");
+    let script = format!("mount --bind \"$0\" /run && {command}");
+    unshare.args(["-m", "sh", "-c", &script]).arg(run);
+    unshare
+}
+
+async fn nobody_reads_the_journal(mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     fs::create_dir_all(run.join("systemd/journal")).unwrap();
-    let socket = UnixDatagram::bind(run.join("systemd/journal/socket")).unwrap();
-    let inside = |command: &str| {
-        let mut unshare = Command::new("unshare");
-        unshare
-            .args([
-                "-m",
-                "sh",
-                "-c",
-                &format!("mount --bind \"$0\" /run && {command}"),
-            ])
-            .arg(&run);
-        unshare
-    };
-    if !inside("true")
+    let place = run.join("systemd/journal/socket");
+    let socket = UnixDatagram::bind(&place).unwrap();
+    let mut mount = inside(&run, "true");
+    if !mount
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|status| status.success())
+        .is_ok_and(|ended| ended.success())
     {
-        eprintln!("skipped: no mounts of our own here (that needs root)");
+        skipped!("no mounts of our own here (that needs root)");
         return;
     }
+    let game = Played::by_chance(&mut random);
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
-    let (_simulator, config) = Wiring::Alone.playing(folder.path(), mosquitto.port, &vienna(), &[]);
-    let mut command = inside("exec \"$1\" run --config \"$2\"");
+    let (_simulator, config) = Wiring::Alone.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    let mut command = inside(&run, "exec \"$1\" run --config \"$2\"");
     command
         .arg(env!("CARGO_BIN_EXE_dgt2mqtt"))
         .arg(&config)
         .env("JOURNAL_STREAM", "8:1");
+    let mut daemon = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let is_left = Arc::new(AtomicBool::new(false));
+    let reader = listen_for_a_while(socket, is_left.clone());
+    game.some_instant(&subscriber, "1", &mut random).await;
+    is_left.store(true, Ordering::Relaxed);
+    let (socket, mut heard) = reader.join().unwrap();
     let another = UnixDatagram::unbound().unwrap();
     another.set_nonblocking(true).unwrap();
-    while another
-        .send_to(b"MESSAGE=x\n", run.join("systemd/journal/socket"))
-        .is_ok()
-    {}
-    let mut daemon = Running(command.stdout(Stdio::null()).spawn().unwrap());
-    game_over(&subscriber).await;
-    let mut heard = String::new();
+    while another.send_to(b"MESSAGE=x\n", &place).is_ok() {}
+    game.is_over(&subscriber, "1").await;
+    // At last somebody reads, and the lines that waited come.
     until("the lines that waited", PATIENCE, || {
-        let mut entry = [0; 65_536];
-        let count = socket.recv(&mut entry).unwrap();
-        heard += std::str::from_utf8(&entry[..count]).unwrap();
+        heard += &entry(&socket).unwrap_or_default();
         let wanted = [
             "\nMESSAGE=connected to the broker",
             "\nDGT_BOARD=1\n",
             "\nDGT_GAME=1\n",
-            "\nDGT_PLY=13\n",
-            "\nDGT_KIND=illegal_move\n",
+            "\nDGT_PLY=",
+            "\nDGT_KIND=",
             "\nDGT_EVENT=gw/1/",
         ];
         wanted.iter().all(|field| heard.contains(field)).then_some(())
@@ -158,5 +171,27 @@ async fn a_journal_of_systemd_that_nobody_reads() {
     let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
     assert!(heard.contains(form), "{heard}");
     stop(&mut daemon);
-    is_whole(&config, Wiring::Alone);
+    game.is_whole(&config, &subscriber, "1").await;
+}
+
+/// The next entry of a journal, if one comes soon.
+fn entry(socket: &UnixDatagram) -> Option<String> {
+    let mut entry = [0; 65_536];
+    let count = socket.recv(&mut entry).ok()?;
+    Some(String::from_utf8(entry[..count].to_vec()).unwrap())
+}
+
+/// Reads a journal until `is_left`, and returns it with what was in it.
+fn listen_for_a_while(
+    socket: UnixDatagram,
+    is_left: Arc<AtomicBool>,
+) -> thread::JoinHandle<(UnixDatagram, String)> {
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    thread::spawn(move || {
+        let mut heard = String::new();
+        while !is_left.load(Ordering::Relaxed) {
+            heard += &entry(&socket).unwrap_or_default();
+        }
+        (socket, heard)
+    })
 }

@@ -22,7 +22,8 @@ use shakmaty::CastlingMode;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
     hall::{Daemon, Seat, Simulator, configure, save, until},
-    seed::is_full,
+    replayed::Played,
+    seed::{in_rounds, is_full},
     wiring::Wiring,
 };
 
@@ -244,32 +245,29 @@ async fn days_at_a_board_grow_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pipe_as_configuration_stops_nothing() {
-    the_configuration_is_a_pipe(Wiring::Alone).await;
+    in_rounds(|random| the_configuration_is_a_pipe(Wiring::Alone, random)).await;
 }
 
 /// With `DGT2MQTT_FULL=1`.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_does_it_stop_a_line_of_many_boards() {
     if is_full() {
-        the_configuration_is_a_pipe(Wiring::Line).await;
+        in_rounds(|random| the_configuration_is_a_pipe(Wiring::Line, random)).await;
     }
 }
 
-async fn the_configuration_is_a_pipe(wiring: Wiring) {
+async fn the_configuration_is_a_pipe(wiring: Wiring, mut random: Rng) {
+    let game = Played::by_chance(&mut random);
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
     let daemon = Daemon::start(&config);
-    subscriber
-        .wait("a move", |got| got.topic.ends_with("/1/event/move"))
-        .await;
+    game.some_instant(&subscriber, "1", &mut random).await;
+    let text = fs::read_to_string(&config).unwrap();
     fs::remove_file(&config).unwrap();
     assert!(Command::new("mkfifo").arg(&config).status().unwrap().success());
-    let hangup = Command::new("kill")
-        .args(["-HUP", &daemon.id().to_string()])
-        .status();
-    assert!(hangup.unwrap().success());
+    daemon.signal("HUP");
     let log = config.with_file_name("daemon.log");
     until("a word of the pipe", PATIENCE, || {
         fs::read_to_string(&log)
@@ -284,8 +282,9 @@ async fn the_configuration_is_a_pipe(wiring: Wiring) {
     subscriber
         .wait("an answer", |got| got.topic == "dgt2mqtt/gw/reply/ping")
         .await;
-    subscriber
-        .wait("the end", |got| got.topic.ends_with("/1/event/game_ended"))
-        .await;
+    game.is_over(&subscriber, "1").await;
     assert!(daemon.stop());
+    fs::remove_file(&config).unwrap();
+    fs::write(&config, text).unwrap();
+    game.is_whole(&config, &subscriber, "1").await;
 }

@@ -11,6 +11,7 @@ use std::{
 
 use dgt2mqtt::{
     capture::Capture,
+    link::file::read_capture,
     sim::{
         board::SimulatedIdentity,
         player::{Pace, PlayedBoard},
@@ -24,12 +25,13 @@ use tokio::task::JoinSet;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, free_port},
-    hall::{Simulator, fixture, journal, replay},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, playing, replay},
     numbered::numbered,
     offences::FROM_THE_ARRAY,
     page::Server,
+    replayed::Played,
     retold::{Retold, Tally},
-    seed::in_rounds_at_once,
+    seed::{in_rounds, in_rounds_at_once},
     wiring::{Restless, Wiring},
 };
 
@@ -289,11 +291,19 @@ fn page_says(port: u16, fits: impl Fn(&str) -> bool) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn check_and_the_page_know_that_two_have_one_name() {
+    in_rounds(it_is_known_that_two_have_one_name).await;
+}
+
+async fn it_is_known_that_two_have_one_name(mut random: Rng) {
+    let game = Played::by_chance(&mut random);
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let mut first = Gateway::prepare(&folder.path().join("first"), mosquitto.port);
     let mut second = Gateway::prepare(&folder.path().join("second"), mosquitto.port);
+    // The first has a board at which people play.
+    let (_simulator, config) = playing(&folder.path().join("first"), mosquitto.port, "7", &game.path, &[]);
+    assert_eq!(config, first.config);
     let (is_well, said) = second.check();
     assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
     first.start();
@@ -304,9 +314,12 @@ async fn check_and_the_page_know_that_two_have_one_name() {
     subscriber
         .wait("a game", |got| got.topic == "dgt2mqtt/gw/board/7/game")
         .await;
-    let (is_well, said) = first.check();
+    let page = Server::start(mosquitto.port, free_port(), &[]);
+    page_says(page.port, |line| line.contains("\"rival\":null"));
+    game.some_instant(&subscriber, "7", &mut random).await;
+    let (_, said) = first.check();
     assert!(
-        is_well && said.contains("the daemon of this configuration is online"),
+        said.starts_with("ok") && said.contains("the daemon of this configuration is online"),
         "{said}"
     );
     let (is_well, said) = second.check();
@@ -321,8 +334,7 @@ async fn check_and_the_page_know_that_two_have_one_name() {
     }
     assert_eq!(status(&subscriber), "online", "nobody noticed");
 
-    let page = Server::start(mosquitto.port, free_port(), &[]);
-    page_says(page.port, |line| line.contains("\"rival\":null"));
+    tokio::time::sleep(Duration::from_millis(random.u64(0..3000))).await;
     second.start();
     let rival = format!("\"rival\":\"{host}\"");
     page_says(page.port, |line| line.contains(&rival));
@@ -332,15 +344,16 @@ async fn check_and_the_page_know_that_two_have_one_name() {
         !is_well && said.contains("another gateway named \"gw\""),
         "{said}"
     );
-    second.end(false);
+    second.end(random.bool());
+    game.is_over(&subscriber, "7").await;
     first.end(false);
+    game.is_whole(&first.config, &subscriber, "7").await;
 }
 
-/// Two boards on terminals that say the same number, and where they are.
-async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
-    let mut ports = [String::new(), String::new()];
-    for port in &mut ports {
-        let capture = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
+/// Boards on terminals that all say the same number, and where they are.
+async fn twins<const N: usize>(boards: &mut JoinSet<()>, captures: [Capture; N]) -> [String; N] {
+    let mut ports = [const { String::new() }; N];
+    for (port, capture) in ports.iter_mut().zip(captures) {
         let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(7), Pace::default());
         let serving = Serving {
             slow_line: false,
@@ -353,13 +366,52 @@ async fn twins(boards: &mut JoinSet<()>) -> [String; 2] {
     ports
 }
 
+/// The second comes in the middle of the first one's game.
+#[tokio::test(flavor = "multi_thread")]
+async fn games_on_two_boards_of_one_serial_number_are_not_mixed() {
+    in_rounds(two_boards_of_one_number_play).await;
+}
+
+async fn two_boards_of_one_number_play(mut random: Rng) {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let games = [(); 2].map(|()| Played::by_chance(&mut random));
+    let captures = games.each_ref().map(|game| read_capture(&game.path).unwrap());
+    let mut boards = JoinSet::new();
+    let ports = twins(&mut boards, captures.clone()).await;
+    let seat = |n: usize| Seat {
+        id: (n + 1).to_string(),
+        port: &ports[n],
+        capture: &captures[n],
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat(0)]);
+    let daemon = Daemon::start(&config);
+    games[0].some_instant(&subscriber, "1", &mut random).await;
+    configure(folder.path(), mosquitto.port, &[seat(0), seat(1)]);
+    daemon.signal("HUP");
+    subscriber
+        .wait("the notice in health", |got| {
+            got.topic.ends_with("/gw/health") && got.text().contains("serial_doubled")
+        })
+        .await;
+    for (board, game) in ["1", "2"].into_iter().zip(&games) {
+        game.is_over(&subscriber, board).await;
+    }
+    assert!(daemon.stop());
+    for (board, game) in ["1", "2"].into_iter().zip(&games) {
+        game.is_whole(&config, &subscriber, board).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_boards_of_one_serial_number_are_told_and_not_mixed() {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let mut boards = JoinSet::new();
-    let [first, second] = twins(&mut boards).await;
+    let idle = Capture::parse(b"# dgtcap 1\n0.1 < 8e 00 05 34 00\n").unwrap();
+    let [first, second] = twins(&mut boards, [idle.clone(), idle]).await;
     let mut gateway = Gateway::prepare(&folder.path().join("gateway"), mosquitto.port);
     let text = std::fs::read_to_string(&gateway.config).unwrap();
     let (text, _) = text.split_once("[[board]]").unwrap();

@@ -244,7 +244,7 @@ async fn of_two_boards_that_say_one_number_neither_is_taken() {
 #[test]
 fn a_port_that_one_may_not_open_says_who_may_and_what_to_do() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can become somebody else");
+        skipped!("only root can become somebody else");
         return;
     }
     // Where nobody may look as well.

@@ -125,8 +125,8 @@ fn a_page_follows_a_game_and_a_tool_of_others_reads_it() {
     // The tool decodes strictly: a field too many or too few, and it fails.
     let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/livechess");
     if !tool.join("bin/livechess").exists() {
-        eprintln!(
-            "skipped: the tool livechess is not installed (scripts/test.sh does it where Python is 3.12 or later)"
+        skipped!(
+            "the tool livechess is not installed (scripts/test.sh does it where Python is 3.12 or later)"
         );
         return;
     }

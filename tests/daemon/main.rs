@@ -2,6 +2,9 @@
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[macro_use]
+#[path = "../help/skipped.rs"]
+mod skipped;
 #[path = "../help/broker.rs"]
 mod broker;
 #[path = "../help/certificates.rs"]
@@ -70,15 +73,19 @@ mod e2e_chaos;
 mod e2e_same_events;
 mod evening_log;
 mod families_daemon;
+mod faults_boards;
 mod faults_broker;
 mod faults_clock;
 mod faults_commands;
+mod faults_doors;
 mod faults_flood;
+mod faults_folder;
 mod faults_kill;
 mod faults_log;
 mod faults_machine;
 mod faults_names;
 mod faults_order;
+mod faults_unfit;
 mod forty_gateways;
 mod forward;
 mod four_ways;

@@ -26,7 +26,7 @@ fn has_multicast() -> bool {
         && socket.send_to(b"hello", (GROUP, port)).is_ok()
         && socket.recv(&mut [0; 8]).is_ok();
     if !comes_back {
-        eprintln!("skipped: no network of this machine takes multicast");
+        skipped!("no network of this machine takes multicast");
     }
     comes_back
 }

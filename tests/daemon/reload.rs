@@ -299,9 +299,9 @@ async fn other_rules_and_another_port_come(wiring: Wiring) {
         is_end
     })
     .await;
-    until("the board with other rules", PATIENCE, || {
-        (answers() == 3).then_some(())
-    });
+    let is_notice = |got: &Got| got.topic.ends_with("/1/event/notice") && got.json()["code"] == "rules_wait";
+    assert_eq!(here.all().iter().filter(|got| is_notice(got)).count(), 1);
+    assert_eq!(answers(), 2, "other rules need no other task");
     let games = here
         .all()
         .iter()
@@ -321,6 +321,59 @@ async fn seconds(subscriber: &Subscriber, game: u64, kind: &str) -> Value {
         })
         .await;
     told.json()["ruling"]["penalty"]["seconds"].clone()
+}
+
+/// A game goes on by the rules under which it began, also where the daemon is killed and finds others. The arbiter may say
+/// otherwise.
+#[tokio::test(flavor = "multi_thread")]
+async fn other_rules_wait_over_a_kill_until_an_arbiter_says_otherwise() {
+    let place = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(place.path(), "");
+    let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--speed", "1.5"], &[vienna()]);
+    let mut settings = Settings {
+        name: "gw",
+        broker: mosquitto.port,
+        more: String::new(),
+        boards: vec![board("1", &simulator.ports[0], "laws = \"2018\"")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 1).await;
+    settings.boards = vec![board("1", &simulator.ports[0], "time_control = \"blitz\"")];
+    hall.write(&settings);
+    let Hall { folder, daemon } = hall;
+    daemon.kill();
+    let daemon = Daemon::start(&folder.path().join("dgt2mqtt.toml"));
+    let hall = Hall { folder, daemon };
+    let is_notice = |code: &'static str| {
+        move |got: &Got| got.topic.ends_with("/1/event/notice") && got.json()["code"] == code
+    };
+    let notice = here.wait("the notice", is_notice("rules_wait")).await.json();
+    assert!(
+        notice["message"].as_str().unwrap().contains("Laws of 2018"),
+        "{notice}"
+    );
+    let is_illegal =
+        |got: &Got| got.topic.ends_with("/1/event/irregularity") && got.json()["kind"] == "illegal_move";
+    let ruling = here.wait("the offence", is_illegal).await.json()["ruling"].clone();
+    assert_eq!(
+        (
+            &ruling["laws"],
+            &ruling["time_control"],
+            &ruling["penalty"]["seconds"]
+        ),
+        (&json!("2018"), &json!("standard"), &json!(120)),
+        "{ruling}"
+    );
+    let topic = "dgt2mqtt/gw/board/1/cmd/rules";
+    here.publish(topic, false, "{\"ref\":1,\"sender\":\"Anna\"}", None)
+        .await;
+    let is_answer = |got: &Got| got.topic.ends_with("/1/reply/rules");
+    let answer = here.wait("the answer", is_answer).await.json();
+    assert_eq!(answer["ok"], true, "{answer}");
+    let taken = here.wait("the notice", is_notice("rules_taken")).await.json();
+    assert_eq!(taken["by"], "Anna");
+    assert!(hall.daemon.stop());
 }
 
 /// Rules that change together with the port wait all the same, also while the task begins anew once more.
@@ -351,9 +404,6 @@ async fn other_rules_beside_another_port_wait_for_the_next_game() {
     hall.reload("taken over: board 1\n");
     // Two minutes, as when the game began.
     assert_eq!(seconds(&here, 1, "illegal_move").await, 120);
-    let answers = || hall.log().matches("board 1: it answers").count();
-    let before = answers();
-
     here.publish(
         "dgt2mqtt/gw/board/1/cmd/result",
         false,
@@ -364,9 +414,6 @@ async fn other_rules_beside_another_port_wait_for_the_next_game() {
     let is_answer = |got: &Got| got.topic.ends_with("/1/reply/result");
     let answer = here.wait("the answer", is_answer).await.json();
     assert_eq!(answer["ok"], true, "{answer}");
-    until("the board with other rules", PATIENCE, || {
-        (answers() > before).then_some(())
-    });
     settings.boards = blitz(&simulator.ports[1]);
     hall.write(&settings);
     hall.reload("taken over: board 1\n");

@@ -64,7 +64,7 @@ impl Machines {
     /// None where there is no sshd.
     fn start() -> Option<Self> {
         if !Path::new(SSHD).exists() {
-            eprintln!("skipped: there is no {SSHD}; install openssh-server");
+            skipped!("there is no {SSHD}; install openssh-server");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,11 @@
 //! What people put right in rounds: names, and results that were entered by hand, also of a round that is over. Nothing
 //! that is right is lost by it.
 
+use std::fs;
+
 use serde_json::{Value, json};
 
-use crate::rounds_begin::Hall;
+use crate::{broker::Got, hall::program, rounds_begin::Hall};
 
 /// Three games in two rounds, the third of them without a board; `third` are its players in round 1.
 fn table(third: &str) -> String {
@@ -124,5 +126,198 @@ async fn a_name_that_is_spelt_right_keeps_its_result_and_other_players_do_not() 
         .done("pairings", pairings(&table("Berg,Dorn"), 1, true))
         .await;
     hall.has(THIRD[0], &["[White \"Berg\"]", "[Result \"1-0\"]"]);
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+/// Sends a command to a board, and returns its answer.
+async fn to_board(hall: &Hall, board: &str, verb: &str, fields: Value) -> Value {
+    let (place, subscriber) = (format!("dgt2mqtt/gw/board/{board}"), &hall.arbiter.subscriber);
+    let topic = format!("{place}/cmd/{verb}");
+    subscriber.publish(&topic, false, fields.to_string(), None).await;
+    let reply = format!("{place}/reply/{verb}");
+    let is_answer = |got: &Got| got.topic == reply && got.json()["ref"] == fields["ref"];
+    subscriber.wait(verb, is_answer).await.json()
+}
+
+fn forfeit(reference: &str, result: &str, game: u32) -> Value {
+    json!({ "ref": reference, "result": result, "game": game, "sender": "Anna" })
+}
+
+#[tokio::test]
+async fn a_round_that_was_begun_under_a_wrong_number_gets_the_right_one_with_its_games() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let text = "board,white,black\n1,Moss,Tal\n2,Euwe,Kolb\n3,Berg,Dorn\n";
+    hall.arbiter.done("pairings", pairings(text, 1, true)).await;
+    hall.next(json!({ "force": true })).await;
+    // It is the second round.
+    let next = "board,white,black\n1,Tal,Euwe\n2,Kolb,Moss\n3,Dorn,Berg\n";
+    hall.arbiter.done("pairings", pairings(next, 3, true)).await;
+    hall.arbiter.names("1", "Tal").await;
+    assert_eq!(
+        to_board(&hall, "1", "result", forfeit("f", "+/-", 1)).await["ok"],
+        true
+    );
+    hall.arbiter.done("results", enter(3, "1-0")).await;
+    let wrong = ["open/round-3/game-1.pgn", "open/round-3/game-3.pgn"];
+    hall.has(wrong[0], &["[Round \"3.1\"]", "[Result \"1-0\"]"]);
+    hall.has(wrong[1], &["[Round \"3.3\"]", "[Result \"1-0\"]"]);
+
+    for (fields, code) in [
+        (json!({ "round": 2, "to": 4 }), "round_not_in_force"),
+        (json!({ "round": 3, "to": 3 }), "round_not_in_force"),
+        (json!({ "round": 3, "to": 100 }), "bad_fields"),
+    ] {
+        assert_eq!(hall.arbiter.refused("renumber", fields).await, code);
+    }
+    let right = json!({ "round": 3, "to": 2, "sender": "Anna" });
+    let state = hall.arbiter.done("renumber", right.clone()).await;
+    assert_eq!(state, json!({ "round": 2, "formerly": 3 }));
+    let files = ["open/round-2/game-1.pgn", "open/round-2/game-3.pgn"];
+    hall.has(
+        files[0],
+        &["[White \"Tal\"]", "[Round \"2.1\"]", "[Result \"1-0\"]"],
+    );
+    hall.has(files[1], &["[Round \"2.3\"]", "[Result \"1-0\"]"]);
+    let corrected = hall.arbiter.event("names_corrected", 1).await;
+    assert_eq!(
+        (&corrected["round"], &corrected["white"]),
+        (&json!(2), &json!("Tal"))
+    );
+    assert!(!hall.folder.path().join("open/round-3").exists());
+    let is_pgn = |got: &Got| got.topic == "dgt2mqtt/gw/board/1/pgn" && got.text().contains("[Round \"2");
+    hall.arbiter
+        .subscriber
+        .wait("the game with its round", is_pgn)
+        .await;
+
+    // It stays so, and the command that comes twice changes nothing.
+    hall.kill().await;
+    assert_eq!(hall.arbiter.done("renumber", right).await, state);
+    hall.has(files[0], &["[Round \"2.1\"]", "[Result \"1-0\"]"]);
+    let open = hall.next(json!({})).await;
+    assert_eq!(open["round"], 2);
+    let open: Vec<_> = open["without_result"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|seat| &seat["board"])
+        .collect();
+    assert_eq!(open, ["2"], "the games of the round count");
+    // The third round begins as itself.
+    hall.next(json!({ "force": true })).await;
+    hall.arbiter.done("pairings", pairings(text, 3, true)).await;
+    hall.has(
+        "open/round-3/game-1.pgn",
+        &["[White \"Moss\"]", "[Round \"3.1\"]", "[Result \"*\"]"],
+    );
+    hall.has(
+        files[0],
+        &["[White \"Tal\"]", "[Round \"2.1\"]", "[Result \"1-0\"]"],
+    );
+    let taken = json!({ "round": 3, "to": 2 });
+    assert_eq!(hall.arbiter.refused("renumber", taken).await, "round_taken");
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+#[tokio::test]
+async fn games_of_a_board_that_is_not_configured_any_more_are_put_right() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    for (game, reference) in [(1, "a"), (2, "b")] {
+        let answer = to_board(&hall, "1", "result", forfeit(reference, "+/-", game)).await;
+        assert_eq!(answer["ok"], true, "{answer}");
+    }
+    let config = hall.folder.path().join("dgt2mqtt.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("id = \"1\""), "{text}");
+    fs::write(&config, text.replace("id = \"1\"", "id = \"9\"")).unwrap();
+    hall.kill().await;
+
+    // The last game, and one before it.
+    for (game, reference) in [(2, "c"), (1, "d")] {
+        let answer = to_board(&hall, "1", "result", forfeit(reference, "-/+", game)).await;
+        assert_eq!(answer["state"]["game"]["result"], "-/+", "{answer}");
+        let is_ended = |got: &Got| {
+            let is_it = got.topic == "dgt2mqtt/gw/board/1/event/game_ended";
+            is_it && got.json()["game"] == game && got.json()["result"] == "-/+"
+        };
+        let ended = hall
+            .arbiter
+            .subscriber
+            .wait("the other result", is_ended)
+            .await
+            .json();
+        assert_eq!(ended["by"], "Anna");
+    }
+    for (board, verb, fields) in [
+        ("1", "new_game", json!({ "ref": "e" })),
+        ("7", "result", forfeit("f", "-/+", 1)),
+    ] {
+        let answer = to_board(&hall, board, verb, fields).await;
+        assert_eq!(answer["error"]["code"], "unknown_board", "{answer}");
+    }
+    assert!(hall.daemon.take().unwrap().stop());
+
+    // The commands of one game.
+    let shown = program()
+        .args(["journal", "--commands", "--board", "1", "--game", "1", "--config"])
+        .arg(&config)
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let commands: Vec<Value> = shown
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let told: Vec<_> = commands
+        .iter()
+        .map(|command| (&command["game"], &command["ref"]))
+        .collect();
+    let one = json!(1);
+    assert_eq!(told, [(&one, &json!("a")), (&one, &json!("d"))], "{shown}");
+}
+
+#[tokio::test]
+async fn the_date_of_a_game_is_the_day_at_its_place() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let answer = to_board(&hall, "1", "result", forfeit("a", "+/-", 1)).await;
+    assert_eq!(answer["ok"], true, "{answer}");
+    assert!(hall.daemon.take().unwrap().stop());
+    let date = |zone: &str| {
+        let config = hall.folder.path().join("dgt2mqtt.toml");
+        let shown = program()
+            .env("TZ", zone)
+            .args(["pgn", "--config"])
+            .arg(config)
+            .output()
+            .unwrap();
+        let pgn = String::from_utf8(shown.stdout).unwrap();
+        let line = pgn
+            .lines()
+            .find(|line| line.starts_with("[Date"))
+            .map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{zone}: {pgn}"))
+    };
+    // Twenty-six hours lie between the first and the last of the world's clocks.
+    assert_ne!(date("XXX12"), date("XXX-14"));
+}
+
+#[tokio::test]
+async fn a_reload_says_where_a_changed_file_counts_for_nothing() {
+    let mut hall = Hall::begin("round = 1\n").await;
+    hall.arbiter
+        .done("pairings", pairings(&table("Berg,Dorn"), 1, true))
+        .await;
+    let (config, file) = (
+        hall.folder.path().join("dgt2mqtt.toml"),
+        hall.folder.path().join("pairings.csv"),
+    );
+    fs::write(&file, "board,white,black\n1,Anna,Bea\n").unwrap();
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text + "pairings = \"pairings.csv\"\n").unwrap();
+    hall.arbiter.done("reload", json!({})).await;
+    fs::write(&file, "board,white,black\n1,Cleo,Bea\n").unwrap();
+    let state = hall.arbiter.done("reload", json!({})).await;
+    let taken = state["taken_over"][0].as_str().unwrap();
+    assert!(taken.contains("nothing counts"), "{state}");
     assert!(hall.daemon.take().unwrap().stop());
 }

@@ -15,11 +15,11 @@ mod verdict;
 
 use std::time::{Duration, Instant};
 
-pub use self::states::shown;
 use self::{
     brokers::{Engine, Setup},
     hall::Hall,
 };
+pub use self::{states::shown, verdict::shown as board_shown};
 use crate::{broker::PATIENCE, seed::rng};
 
 /// How long the states may be wrong after the last fault.

@@ -103,7 +103,7 @@ async fn other_users_of_the_machine_do_not_see_the_journal() {
     }
     let see = |path: &Path| as_nobody(&["cat", path.to_str().unwrap()]);
     let Some(sees_configuration) = see(&config) else {
-        eprintln!("skipped: nobody else can be tried (that needs root and setpriv)");
+        skipped!("nobody else can be tried (that needs root and setpriv)");
         return;
     };
     assert!(

@@ -45,7 +45,7 @@ fn promtool() -> Option<Command> {
     let mut command = Command::new(place);
     let is_there = command.arg("--version").output().is_ok();
     if !is_there {
-        eprintln!("skipped: no promtool here (it is in Debian's prometheus)");
+        skipped!("no promtool here (it is in Debian's prometheus)");
     }
     is_there.then(|| Command::new(command.get_program()))
 }

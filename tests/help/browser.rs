@@ -29,7 +29,7 @@ pub fn checker() -> Option<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/node_modules/axe-core/axe.min.js");
     let text = std::fs::read_to_string(&file).ok();
     if text.is_none() {
-        eprintln!("skipped: no axe-core (npm install --prefix target/tools axe-core)");
+        skipped!("no axe-core (npm install --prefix target/tools axe-core)");
     }
     text
 }
@@ -48,8 +48,8 @@ impl Browser {
             .into_iter()
             .find(|program| is_there(program));
         let Some(program) = program.filter(|_| is_there("chromedriver")) else {
-            eprintln!(
-                "skipped: chromium and chromedriver are not installed (apt-get install chromium chromium-driver)"
+            skipped!(
+                "chromium and chromedriver are not installed (apt-get install chromium chromium-driver)"
             );
             return None;
         };

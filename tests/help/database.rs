@@ -32,7 +32,7 @@ impl Postgres {
     /// Starts one; none, with a message, where it is not installed.
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
-            eprintln!("skipped: PostgreSQL is not installed (apt-get install postgresql)");
+            skipped!("PostgreSQL is not installed (apt-get install postgresql)");
             return None;
         };
         let folder = tempfile::Builder::new().prefix("postgres").tempdir().unwrap();

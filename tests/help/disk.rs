@@ -26,7 +26,7 @@ impl SmallDisk {
             .stderr(Stdio::null())
             .status();
         if !status.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: a small file system cannot be mounted here (that needs root)");
+            skipped!("a small file system cannot be mounted here (that needs root)");
             return None;
         }
         Some(Self(folder.to_owned()))
@@ -76,7 +76,7 @@ impl ImageDisk {
         fs::write(image, vec![0; 16 << 20]).unwrap();
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image).status();
         if !made.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: mkfs.ext4 is needed");
+            skipped!("mkfs.ext4 is needed");
             return None;
         }
         Self::mount(image, at)
@@ -92,7 +92,7 @@ impl ImageDisk {
             .stderr(Stdio::null())
             .status();
         if !status.is_ok_and(|status| status.success()) {
-            eprintln!("skipped: a file system in a file cannot be mounted here (that needs root)");
+            skipped!("a file system in a file cannot be mounted here (that needs root)");
             return None;
         }
         let (image, at) = (image.to_owned(), at.to_owned());

@@ -30,7 +30,7 @@ impl Ejabberd {
     pub fn cluster(folders: &[PathBuf]) -> Option<Vec<Self>> {
         let is_there = Path::new(LIBRARIES).join("ejabberd-23.01").exists();
         if !is_there || Command::new("erl").arg("-version").output().is_err() {
-            eprintln!("skipped: ejabberd 23.01 is not installed (apt-get install ejabberd)");
+            skipped!("ejabberd 23.01 is not installed (apt-get install ejabberd)");
             return None;
         }
         let nodes: Vec<_> = folders.iter().map(|folder| Self::start(folder)).collect();

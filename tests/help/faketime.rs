@@ -14,7 +14,7 @@ pub fn library() -> Option<PathBuf> {
     let library = std::env::var_os("DGT2MQTT_FAKETIME").unwrap_or_else(|| LIBRARY.into());
     let library = PathBuf::from(library);
     if !Path::new(&library).exists() {
-        eprintln!("skipped: needs libfaketime (apt-get install libfaketime)");
+        skipped!("needs libfaketime (apt-get install libfaketime)");
         return None;
     }
     Some(library)

@@ -43,7 +43,7 @@ pub fn real_captures() -> Vec<PathBuf> {
     );
     let folder = corpus.join("real");
     let Ok(entries) = fs::read_dir(&folder) else {
-        eprintln!("skipped: no real captures in {}", folder.display());
+        skipped!("no real captures in {}", folder.display());
         return Vec::new();
     };
     let mut paths: Vec<_> = entries
@@ -263,6 +263,18 @@ pub fn commands(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
+/// Leaves of an irregularity what is published of it however long it is. `short/brief.rs` has tests of the rest.
+fn shorten(irregularity: &mut serde_json::Map<String, Value>) {
+    irregularity.remove("whole");
+    irregularity["ruling"]
+        .as_object_mut()
+        .unwrap()
+        .remove("clock_working");
+    for words in irregularity["text"].as_object_mut().unwrap().values_mut() {
+        words.as_object_mut().unwrap().remove("advice");
+    }
+}
+
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.
 /// References to other events become what those events were.
 pub fn comparable(events: &[Value]) -> Vec<Value> {
@@ -279,6 +291,7 @@ pub fn comparable(events: &[Value]) -> Vec<Value> {
             fields.retain(|key, _| key == "type");
         }
         if fields["type"] == "irregularity" {
+            shorten(fields);
             accused.insert(id, format!("{} at {}", fields["kind"], fields["ply"]));
         }
         if fields["type"] == "irregularity_resolved" || fields["type"] == "ruling_amended" {

@@ -35,7 +35,7 @@ pub fn read_by_others(folder: &Path) -> Option<Vec<Value>> {
         .stderr(Stdio::null())
         .status();
     if !has_it.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: python-chess is not installed (pip install chess)");
+        skipped!("python-chess is not installed (pip install chess)");
         return None;
     }
     let games = games_printed(Command::new("python3").args(["-c", READER]).arg(folder));
@@ -63,7 +63,7 @@ fn read_by_lichess(folder: &Path) -> Option<Vec<Value>> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = project.join("target/tools/node_modules/chessops");
     if !library.exists() {
-        eprintln!("skipped: no chessops (npm install --prefix target/tools chessops)");
+        skipped!("no chessops (npm install --prefix target/tools chessops)");
         return None;
     }
     let script = project.join("tests/help/chessops.mjs");

@@ -23,7 +23,7 @@ impl Rmqttd {
     /// Starts nodes in these folders, which make a cluster; none, with a message, where it is not installed.
     pub fn cluster(folders: &[PathBuf]) -> Option<Vec<Self>> {
         let Some(program) = installed() else {
-            eprintln!("skipped: rmqttd is not installed (cargo install rmqttd; or RMQTTD says where it is)");
+            skipped!("rmqttd is not installed (cargo install rmqttd; or RMQTTD says where it is)");
             return None;
         };
         let peers: Vec<u16> = folders.iter().map(|_| free_port()).collect();

@@ -33,22 +33,22 @@ const AT_ONCE: usize = 8;
 const GAME: &str = "1";
 
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
-struct Scene {
+pub struct Scene {
     _mosquitto: Mosquitto,
-    subscriber: Subscriber,
+    pub subscriber: Subscriber,
     boards: Restless,
-    config: PathBuf,
+    pub config: PathBuf,
     name: &'static str,
     /// What `replay` tells of the game.
     meant: Vec<Value>,
     _game: Simulator,
-    folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
     /// By how much the wall clock of the daemons is off.
     stamp: Option<&'static str>,
 }
 
 impl Scene {
-    async fn new(wiring: Wiring, rng: &mut Rng, state: impl Fn(&Path) -> PathBuf) -> Self {
+    pub async fn new(wiring: Wiring, rng: &mut Rng, state: impl Fn(&Path) -> PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mosquitto = Mosquitto::start(folder.path(), "");
         let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
@@ -78,7 +78,7 @@ impl Scene {
         }
     }
 
-    fn start(&self) -> Daemon {
+    pub fn start(&self) -> Daemon {
         let log = self.folder.path().join("daemon.log");
         let log = std::fs::File::options()
             .create(true)
@@ -116,7 +116,7 @@ impl Scene {
     }
 
     /// Waits for so many arrivals, a new number of each board among them, and for an instant more.
-    async fn more(&self, count: usize, rng: &mut Rng) {
+    pub async fn more(&self, count: usize, rng: &mut Rng) {
         let (before, highest) = (self.events().len(), self.highest());
         let is_higher = || self.highest().iter().zip(&highest).all(|(now, then)| now > then);
         self.subscriber
@@ -194,7 +194,7 @@ async fn an_instant(rng: &mut Rng) {
     tokio::time::sleep(Duration::from_millis(rng.u64(0..9000))).await;
 }
 
-struct Daemon(Child);
+pub struct Daemon(Child);
 
 impl Daemon {
     fn kill(mut self) {
@@ -202,7 +202,7 @@ impl Daemon {
         self.0.wait().unwrap();
     }
 
-    fn stop(mut self) {
+    pub fn stop(mut self) {
         let status = Command::new("kill").arg(self.0.id().to_string()).status();
         assert!(status.unwrap().success());
         self.0.wait().unwrap();
@@ -296,12 +296,12 @@ const HARMS: [Harm; 5] = [
 ];
 
 /// Puts back what was saved, as somebody does it with `cp`.
-fn restore(state: &Path) {
+pub fn restore(state: &Path) {
     let _ = std::fs::remove_dir_all(state);
     copy(&state.with_extension("backup"), state);
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for file in std::fs::read_dir(from).unwrap() {
         let file = file.unwrap();

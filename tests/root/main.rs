@@ -2,6 +2,9 @@
 // Helpers offer what they have as `pub`; a test panics, measures time and starts processes.
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::disallowed_methods)]
 
+#[macro_use]
+#[path = "../help/skipped.rs"]
+mod skipped;
 #[path = "../help/broker.rs"]
 mod broker;
 #[path = "../help/disk.rs"]
@@ -27,7 +30,9 @@ mod wiring;
 
 mod faults_numbers;
 mod journal_faults;
+mod journal_found;
 mod journal_place;
+mod lacking;
 mod mqtt_gateway;
 mod ops_notify;
 mod ops_systemd;

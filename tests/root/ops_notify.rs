@@ -213,7 +213,7 @@ async fn a_disk_hangs(wiring: Wiring, mut random: Rng) {
         })
         .await;
     let Some(frozen) = Frozen::new(&at) else {
-        eprintln!("skipped: fsfreeze is needed");
+        skipped!("fsfreeze is needed");
         return;
     };
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -302,7 +302,7 @@ async fn a_disk_hangs_beside_the_broker(wiring: Wiring, mut random: Rng) {
         })
         .await;
     let Some(frozen) = Frozen::new(&at) else {
-        eprintln!("skipped: fsfreeze is needed");
+        skipped!("fsfreeze is needed");
         return;
     };
     more("a word of it", 0, &|| count("dgt2mqtt/gw/health", "journal_slow")).await;

@@ -72,7 +72,7 @@ impl Systemd {
                 return Some(systemd);
             }
         }
-        eprintln!("skipped: no systemd can be booted here (that needs root, unshare, overlayfs and systemd)");
+        skipped!("no systemd can be booted here (that needs root, unshare, overlayfs and systemd)");
         None
     }
 

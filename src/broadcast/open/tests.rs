@@ -28,6 +28,7 @@ fn settings(root: &Path, round: u32) -> Broadcast {
         pairings: Pairings::parse(&names, round).unwrap(),
         others: BTreeMap::new(),
         pairings_file: None,
+        formerly: BTreeSet::new(),
         boards: vec!["7".into(), "8".into()],
         begins_ms: None,
         lichess: Some(Lichess {

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::outward::{describe_alerts, describe_broadcast, describe_people};
 use crate::{
     config::{BoardConfig, BrokerConfig, Collector, Config, PortName, Rules},
-    game::Period,
-    laws::{Edition, Supervision, TimeControl},
+    laws::TimeControl,
     watcher::{ClockSideSetting, OrientationSetting},
 };
 
@@ -88,7 +87,7 @@ fn describe_board(text: &mut String, board: &BoardConfig, players: &[Option<Stri
         board.id.as_str(),
         port_words(&board.port)
     );
-    let _ = writeln!(text, "  Rules: {}.", rules_words(&board.rules));
+    let _ = writeln!(text, "  Rules: {}.", board.rules.in_words());
     if let Some(family) = board.protocol.family() {
         let tells = if family.knows_pieces {
             "what stands on each square"
@@ -149,44 +148,6 @@ fn port_words(port: &PortName) -> String {
         Some(("capture", file)) => format!("played from the recording {file}"),
         _ => format!("on the device {text}"),
     }
-}
-
-fn rules_words(rules: &Rules) -> String {
-    let laws = match rules.laws {
-        Edition::Laws1997 => "Laws of 1997 (as reprinted with Fritz)",
-        Edition::Laws2014 => "Laws of 2014",
-        Edition::Proposal2017 => "the Rules Commission's proposal of 2017",
-        Edition::Laws2018 => "Laws of 2018",
-        Edition::Laws2023 => "Laws of 2023",
-    };
-    let control = match rules.time_control {
-        TimeControl::Standard => "standard chess",
-        TimeControl::Rapid => "rapid chess",
-        TimeControl::Blitz => "blitz",
-    };
-    let supervision = match (rules.time_control, rules.supervision) {
-        (TimeControl::Standard, _) => "",
-        (_, Supervision::Adequate) => " under the Competition Rules",
-        (_, Supervision::NotAdequate) => " without enough arbiters for the Competition Rules",
-    };
-    let periods: Vec<_> = rules.periods.iter().map(period_words).collect();
-    let periods = if periods.is_empty() {
-        "periods unknown".to_owned()
-    } else {
-        periods.join(", then ")
-    };
-    format!("{laws}, {control}{supervision}, {periods}")
-}
-
-fn period_words(period: &Period) -> String {
-    let mut words = match period.moves {
-        Some(moves) => format!("{moves} moves in {} minutes", period.minutes),
-        None => format!("{} minutes", period.minutes),
-    };
-    if period.increment > 0 {
-        let _ = write!(words, " with {} seconds a move", period.increment);
-    }
-    words
 }
 
 /// The words on what looks like an oversight: periods that belong to another time control. The Laws count the main time

@@ -61,6 +61,12 @@ impl Board {
         lines.map(|(number, game)| self.line(*number, game)).collect()
     }
 
+    /// The newest event of the board that the page shows.
+    pub(in crate::dashboard) fn seen(&self) -> u64 {
+        let last = self.events.last_key_value().map_or(0, |(seq, _)| *seq);
+        last.max(self.game.last_seq)
+    }
+
     /// The game with this number.
     pub(in crate::dashboard) fn game_view(&self, key: &BoardKey, number: u32) -> Option<GameDetail> {
         let game = self.folded_games().remove(&number)?;
@@ -72,6 +78,7 @@ impl Board {
             start_fen: game.start,
             chess960: game.chess960,
             asks: game.asks,
+            seq: self.seen(),
         })
     }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 use axum::{
     Json, Router,
     extract::{
-        Path, State, WebSocketUpgrade,
+        Path, Request, State, WebSocketUpgrade,
         ws::{Message, WebSocket},
     },
     http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -21,7 +22,10 @@ use super::{
     shapes::{self, Now},
     sockets::{Seat, Sockets},
 };
-use crate::{dashboard::Shared, door};
+use crate::{
+    dashboard::{Shared, access::is_local},
+    door,
+};
 
 /// The largest message of a client, in bytes: calls are small.
 const MAX_CALL: usize = 64 << 10;
@@ -60,8 +64,17 @@ pub(crate) async fn serve(listener: TcpListener, shared: Shared, stop: Cancellat
         .route("/api/v1.0/tournament/{id}", get(tournament))
         .route("/api/v1.0/round/{id}/{index}", get(round))
         .route("/api/v1.0/game/{id}", get(game))
-        .with_state(link);
+        .with_state(link)
+        .layer(from_fn(guard));
     door::serve(listener, "the local interface", router, stop).await;
+}
+
+/// Refuses what does not name this machine.
+async fn guard(request: Request, next: Next) -> Response {
+    if !is_local(request.headers()) {
+        return (StatusCode::FORBIDDEN, "this is no name of this machine").into_response();
+    }
+    next.run(request).await
 }
 
 async fn eboards(State(link): State<Link>) -> Response {

@@ -50,7 +50,7 @@ export async function newGame(board) {
 export async function retract(board) {
   const input = h("input", { type: "number", name: "to_ply", min: 0, max: board.plies, value: Math.max(0, board.plies - 1), required: true });
   const answer = await ask(t("retract_title", { id: board.board }), null, [field(t("half_move", { n: "" }), input)]);
-  if (answer) await command(board, "retract", { to_ply: Number(answer.to_ply) });
+  if (answer) await command(board, "retract", { to_ply: Number(answer.to_ply), expect_seq: board.seq });
 }
 
 /** What only a person can see. */

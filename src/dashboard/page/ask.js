@@ -44,6 +44,11 @@ export async function command(board, verb, fields, { known = "", quiet = false }
   } catch (error) {
     reply = { ok: false, error: { code: "page", message: String(error.message ?? error) } };
   }
+  // A gateway of an older version does not know what was seen.
+  if (!reply.ok && fields.expect_seq != null && reply.error.code === "bad_fields") {
+    const { expect_seq, ...rest } = fields;
+    return command(board, verb, rest, { known, quiet });
+  }
   if (!reply.ok) {
     if (reply.error.code !== known) toast(errorText(reply.error), "bad");
     return reply.error;

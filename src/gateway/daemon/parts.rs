@@ -7,9 +7,9 @@ use std::{
 };
 
 use crate::{
-    config::{BrokerConfig, Config, Id},
+    config::{BoardConfig, BrokerConfig, Config, Id},
     gateway::{
-        board::{BoardPlan, Tables},
+        board::{BoardPlan, Seating, Tables},
         error::GatewayError,
         lines::{self, LinePlans},
         metrics::Metrics,
@@ -66,12 +66,18 @@ pub(super) fn plans(config: &Config) -> Result<(BTreeMap<Id, BoardPlan>, LinePla
     Ok((plans, lines))
 }
 
-/// The players at the boards.
+/// The players at the boards, and the rules.
 pub(super) fn tables(config: &Config) -> Tables {
+    let seated = |board: &BoardConfig| Seating {
+        players: config.seats(board),
+        paired: config.is_paired(board),
+        formerly: config.formerly(),
+        rules: board.rules.clone(),
+    };
     let seats = config
         .boards
         .iter()
-        .map(|board| (board.id.clone(), (config.seats(board), config.is_paired(board))));
+        .map(|board| (board.id.clone(), seated(board)));
     Arc::new(seats.collect())
 }
 

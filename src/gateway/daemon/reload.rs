@@ -18,7 +18,6 @@ use crate::{
         lines::{LinePlans, line_of},
     },
     mqtt::{Redial, StateKey},
-    watcher::Settings,
 };
 
 /// The controls of the daemon that somebody may use while it runs, by a command or by a signal.
@@ -70,24 +69,6 @@ fn is_elsewhere(old: &BoardConfig, new: &BoardConfig) -> bool {
     link(old) != link(new)
 }
 
-/// `next` with the rules of `present`, and true where the rules differ.
-fn by_the_rules_of(present: &Settings, next: &Settings) -> (Settings, bool) {
-    let rules = |of: &Settings| {
-        let periods = of.periods.clone();
-        (of.laws, of.time_control, of.supervision, periods, of.contested)
-    };
-    let (laws, time_control, supervision, periods, contested) = rules(present);
-    let held = Settings {
-        laws,
-        time_control,
-        supervision,
-        periods,
-        contested,
-        ..next.clone()
-    };
-    (held, rules(present) != rules(next))
-}
-
 /// Keeps in `next` what a running daemon cannot change, and returns the names of what differs.
 fn keep(present: &Config, next: &mut Config) -> Vec<&'static str> {
     let mut kept = Vec::new();
@@ -137,7 +118,7 @@ impl Daemon {
     }
 
     async fn go_on_with(&mut self, mut next: Config) -> (Vec<String>, Vec<&'static str>) {
-        let former = self.desk.configured().clone();
+        let (former, before) = (self.desk.configured().clone(), self.desk.config());
         let kept = keep(&former, &mut next);
         self.desk.reconfigure(next.clone());
         let mut taken = Vec::new();
@@ -174,12 +155,17 @@ impl Daemon {
         if former.announce != next.announce {
             taken.push("gateway.announce".to_owned());
         }
-        if former.broadcast != next.broadcast {
-            taken.push("[broadcast]".to_owned());
-        }
         let in_force = self.desk.config();
+        if former.broadcast != next.broadcast {
+            taken.push(if before.broadcast == in_force.broadcast {
+                "[broadcast], of which nothing counts while a command goes before it (`pairings`, `next_round`)".to_owned()
+            } else {
+                "[broadcast]".to_owned()
+            });
+        }
         self.change_boards(&former, &next, &in_force, &mut taken).await;
         self.begin_round();
+        self.look_for_retired();
         (taken, kept)
     }
 
@@ -245,27 +231,11 @@ impl Daemon {
             if known.rules != board.rules {
                 taken.push(format!("rules of board {id}, from its next game on"));
             }
-            self.plan_board(plan);
+            self.plans.insert(id.clone(), plan);
             if is_moved || is_elsewhere {
                 self.stop_board(id);
             }
         }
-    }
-
-    /// Takes the plan for the next task of a board. If the rules differ, they wait for the next game, whatever else
-    /// changes.
-    fn plan_board(&mut self, mut plan: BoardPlan) {
-        let id = plan.id.clone();
-        self.waiting.remove(&id);
-        if let Some(present) = self.plans.get(&id) {
-            let (held, are_others) = by_the_rules_of(&present.settings, &plan.settings);
-            if are_others {
-                plan.settings = held;
-                self.waiting
-                    .insert(id.clone(), self.shared.standings.of(&id).game);
-            }
-        }
-        self.plans.insert(id, plan);
     }
 
     /// Starts and ends lines, and starts those anew whose boards differ. `plans` get their places there. Returns the
@@ -318,7 +288,6 @@ impl Daemon {
             self.start_board(id, std::time::Duration::ZERO);
             return;
         }
-        self.waiting.remove(id);
         self.stops.remove(id);
         self.failures.remove(id);
         self.heartbeat.forget(&task_name(id));
@@ -328,28 +297,6 @@ impl Daemon {
             .forget(&format!("{}/{id}", self.config.gateway));
         self.publisher_handle().states.clear(&self.shared.topics, id);
         tracing::info!(board = id.as_str(), "board {id}: it is not configured any more");
-    }
-
-    /// Starts boards that get other rules anew, as soon as their game is over.
-    pub(super) fn begin_waiting(&mut self) {
-        let is_over = |(id, game): &(&Id, &Option<u32>)| {
-            let standing = self.shared.standings.of(id);
-            !standing.playing || standing.game != **game
-        };
-        let ready: Vec<Id> = self
-            .waiting
-            .iter()
-            .filter(is_over)
-            .map(|(id, _)| id.clone())
-            .collect();
-        for id in ready {
-            self.waiting.remove(&id);
-            let board = self.config.boards.iter().find(|board| board.id == id);
-            if let (Some(board), Some(plan)) = (board, self.plans.get_mut(&id)) {
-                plan.settings = self.config.settings(board);
-            }
-            self.stop_board(&id);
-        }
     }
 
     /// Removes the entities that Home Assistant has for boards that are not configured any more.

@@ -64,6 +64,10 @@ impl Daemon {
                 let reply = self.desk.next_round(&asked, answer);
                 self.answer_or_wait(noted, reply);
             }
+            Target::Renumber(asked) => {
+                let reply = self.desk.renumber(&asked, answer);
+                self.answer_or_wait(noted, reply);
+            }
             Target::Results(asked) => {
                 let reply = self.desk.results(&asked, answer);
                 self.answer_or_wait(noted, reply);
@@ -72,20 +76,26 @@ impl Daemon {
                 let reply = self.desk.bind(asked, answer);
                 self.answer_or_wait(noted, reply);
             }
-            Target::Board { board, command } => {
+            Target::Board {
+                board,
+                command,
+                expects,
+            } => {
                 let command = BoardCommand {
                     command,
+                    expects,
                     verb,
                     payload,
                     answer,
                 };
                 let sender = self.commands.iter().find(|(id, _)| id.as_str() == board);
-                let refused = match sender.map(|(_, sender)| sender.try_reserve()) {
-                    Some(Ok(place)) => return place.send(command),
-                    Some(Err(_)) => Refusal::Busy,
-                    None => Refusal::UnknownBoard(board),
+                let Some((_, sender)) = sender else {
+                    return self.put_right_retired(board, command).await;
                 };
-                self.publisher_handle().reply(command.refuse(&refused));
+                match sender.try_reserve() {
+                    Ok(place) => place.send(command),
+                    Err(_) => self.publisher_handle().reply(command.refuse(&Refusal::Busy)),
+                }
             }
         }
     }
@@ -143,7 +153,9 @@ fn changes_something(target: &Target) -> bool {
         Target::Pairings(asked) => asked.put,
         Target::Results(asked) => !asked.results.is_empty(),
         Target::Bind(asked) => asked.boards.is_some(),
-        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) => true,
+        Target::Republish | Target::Reload | Target::Log(_) | Target::NextRound(_) | Target::Renumber(_) => {
+            true
+        }
     }
 }
 

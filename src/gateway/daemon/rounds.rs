@@ -3,12 +3,16 @@
 use tokio::task::JoinError;
 
 use super::{Daemon, parts::tables};
-use crate::gateway::desk::Done;
+use crate::{
+    descriptors,
+    gateway::{desk::Done, needs},
+};
 
 impl Daemon {
-    /// Goes on with the round in force: tells the players to the boards, and the round to all other parts.
+    /// Goes on with the configuration and round in force: tells the players to the boards, and the round to all other parts.
     pub(super) fn begin_round(&mut self) {
         self.config = self.desk.config();
+        descriptors::expect(needs::descriptors(&self.config));
         self.tables.send_if_modified(|present| {
             let next = tables(&self.config);
             let changed = *present != next;

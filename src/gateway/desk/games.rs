@@ -1,6 +1,9 @@
 //! The games of a round, as the journal has them.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use serde_json::{Value, json};
 
@@ -11,8 +14,14 @@ use crate::{
 };
 
 /// The events that tell that games begin, end and go on.
-const FRAME: [&str; 3] = ["game_started", "game_ended", "game_resumed"];
-const PLAY: [&str; 4] = ["game_started", "game_ended", "game_resumed", "move"];
+const FRAME: [&str; 4] = ["game_started", "names_corrected", "game_ended", "game_resumed"];
+const PLAY: [&str; 5] = [
+    "game_started",
+    "names_corrected",
+    "game_ended",
+    "game_resumed",
+    "move",
+];
 
 /// A game that began, or had half-moves, since the round began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -128,6 +137,9 @@ fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String
                 };
                 games.insert(game, began);
             }
+            Body::NamesCorrected { round, .. } => {
+                games.entry(game).and_modify(|game| game.round = round);
+            }
             Body::Move(_) => games.entry(game).or_default().has_moves = true,
             Body::GameEnded { result, .. } => {
                 games.entry(game).and_modify(|game| game.result = Some(result));
@@ -141,17 +153,18 @@ fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String
     Ok(games)
 }
 
-/// The boards of `paired` at which no game of the round has a result yet.
+/// The boards of `paired` at which no game of the round has a result yet. `rounds` are its number, and those that it had by
+/// mistake.
 pub(super) fn without_result(
     path: &Path,
-    round: u32,
+    rounds: &BTreeSet<u32>,
     since: RoundBegin,
     paired: &BTreeMap<String, [Option<String>; 2]>,
 ) -> Result<Vec<Value>, String> {
     let games = games(path, since, &FRAME)?;
     let has_result = |board: &str| {
         let mut of_board = games.iter().filter(|((of, _), _)| of == board);
-        of_board.any(|(_, game)| game.round == Some(round) && game.is_over())
+        of_board.any(|(_, game)| game.round.is_some_and(|round| rounds.contains(&round)) && game.is_over())
     };
     let open = paired.iter().filter(|(board, _)| !has_result(board));
     Ok(open
@@ -218,7 +231,9 @@ mod tests {
 
     fn open_boards(path: &Path, since: RoundBegin) -> usize {
         let paired = ["1", "2"].map(|board| (board.to_owned(), [None, None]));
-        without_result(path, 2, since, &paired.into()).unwrap().len()
+        without_result(path, &BTreeSet::from([2]), since, &paired.into())
+            .unwrap()
+            .len()
     }
 
     /// The clock was days ahead in the round before, and was set right. In this round somebody sets it back by two hours.

@@ -88,13 +88,15 @@ impl Desk {
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
+            let mut rounds = whole.formerly.clone();
+            rounds.insert(round);
             let noted_ms = |round| began_ms(folder.as_deref()?, round);
             let noted = || RoundBegin {
                 ms: noted_ms(round).unwrap_or_default(),
                 after: None,
             };
             let since = present.as_ref().map_or_else(noted, RoundBegin::from);
-            let mut open = match games::without_result(&path, round, since, &paired) {
+            let mut open = match games::without_result(&path, &rounds, since, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
             };

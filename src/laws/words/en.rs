@@ -258,6 +258,14 @@ impl Language for English {
         }
     }
 
+    fn doubt_in_a_word(&self, certainty: Certainty) -> &'static str {
+        match certainty {
+            Certainty::Certain => "",
+            Certainty::Probable => "Probable.",
+            Certainty::Suspected => "Only suspected.",
+        }
+    }
+
     fn fact(&self, o: &Occurrence<'_>) -> String {
         let who = player(o.offender);
         let at = if o.squares.is_empty() {
@@ -438,6 +446,10 @@ impl Language for English {
             0 => said,
             n => format!("{said} Move counter: {n:+}.").replace('-', "\u{2212}"),
         }
+    }
+
+    fn origin(&self, o: &Occurrence<'_>) -> String {
+        origin(o)
     }
 
     fn provisional(&self) -> &'static str {

@@ -5,10 +5,13 @@
 
 mod en;
 mod ru;
+mod spare;
 
 use std::collections::BTreeMap;
 
 use shakmaty::{Role, fen::Fen, uci::UciMove};
+
+pub use spare::{SparePart, spare};
 
 use super::case::Edition;
 use crate::{
@@ -162,6 +165,8 @@ trait Language {
     fn title(&self, o: &Occurrence<'_>) -> String;
     /// How far to trust the alert; none when it is certain.
     fn doubt(&self, o: &Occurrence<'_>) -> Option<String>;
+    /// The same in a word.
+    fn doubt_in_a_word(&self, certainty: Certainty) -> &'static str;
     /// What was seen.
     fn fact(&self, o: &Occurrence<'_>) -> String;
     /// The note of a person.
@@ -172,6 +177,8 @@ trait Language {
     fn penalty(&self, o: &Occurrence<'_>, penalty: &Penalty) -> String;
     /// The proposed times, and how they come about.
     fn times(&self, o: &Occurrence<'_>, clock: &ClockState) -> String;
+    /// How the proposed times come about, in parentheses after them; empty where nothing was changed.
+    fn origin(&self, o: &Occurrence<'_>) -> String;
     /// The words that a search for a mate still goes on.
     fn provisional(&self) -> &'static str;
     /// The words that no search can find out whether the opponent can mate.
@@ -189,14 +196,7 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     let mut sentences = Vec::new();
     sentences.extend(language.doubt(o));
     sentences.push(language.fact(o));
-    // The note becomes one line, whatever its form had.
-    let note = o
-        .note
-        .map(|note| note.split_whitespace().collect::<Vec<_>>().join(" "));
-    sentences.extend(
-        note.filter(|note| !note.is_empty())
-            .map(|note| language.note(&note)),
-    );
+    sentences.extend(o.note.and_then(in_one_line).map(|note| language.note(&note)));
     if o.certainty == Certainty::Suspected {
         sentences.push(language.if_confirmed().to_owned());
     }
@@ -227,6 +227,12 @@ fn advice(language: &dyn Language, o: &Occurrence<'_>) -> String {
     }
     sentences.retain(|s| !s.is_empty());
     sentences.join(" ")
+}
+
+/// A note in one line, whatever its form had; none where it is empty.
+fn in_one_line(note: &str) -> Option<String> {
+    let line = note.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!line.is_empty()).then_some(line)
 }
 
 /// A time as clocks show it, in whole seconds: `1:23:45`.

@@ -242,6 +242,14 @@ impl Language for Russian {
         }
     }
 
+    fn doubt_in_a_word(&self, certainty: Certainty) -> &'static str {
+        match certainty {
+            Certainty::Certain => "",
+            Certainty::Probable => "Вероятно.",
+            Certainty::Suspected => "Лишь подозрение.",
+        }
+    }
+
     fn fact(&self, o: &Occurrence<'_>) -> String {
         let who = player(o.offender);
         let at = if o.squares.is_empty() {
@@ -405,6 +413,10 @@ impl Language for Russian {
             0 => said,
             n => format!("{said} Счётчик ходов: {n:+}.").replace('-', "\u{2212}"),
         }
+    }
+
+    fn origin(&self, o: &Occurrence<'_>) -> String {
+        origin(o)
     }
 
     fn provisional(&self) -> &'static str {

@@ -27,6 +27,7 @@ fn a_command_with_its_fields_and_reference() {
         request.target,
         Target::Board {
             board: "7".to_owned(),
+            expects: watcher::Expected::default(),
             command: watcher::Command::result(GameResult::WhiteWins),
         }
     );

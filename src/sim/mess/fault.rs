@@ -169,6 +169,12 @@ impl Fault {
         KINDS.iter().map(|kind| kind.0)
     }
 
+    /// The kind of this name. What comes late comes in a *lump*, which is a name for it too.
+    fn named(name: &str) -> Option<Self> {
+        let name = if name == "lump" { Self::Late.name() } else { name };
+        Self::all().find(|fault| fault.name() == name)
+    }
+
     /// The name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -272,12 +278,9 @@ impl FromStr for FaultRates {
             let (name, chance) = item
                 .split_once('=')
                 .map_or((item, None), |(n, c)| (n.trim(), Some(c.trim())));
-            let fault =
-                Fault::all()
-                    .find(|fault| fault.name() == name)
-                    .ok_or_else(|| FaultError::Unknown {
-                        name: name.to_owned(),
-                    })?;
+            let fault = Fault::named(name).ok_or_else(|| FaultError::Unknown {
+                name: name.to_owned(),
+            })?;
             let chance = match chance {
                 None => fault.usual(),
                 Some(text) => text
@@ -315,6 +318,13 @@ mod tests {
         for (index, fault) in Fault::all().enumerate() {
             assert_eq!(fault as usize, index, "{fault}");
         }
+    }
+
+    #[test]
+    fn a_lump_is_what_comes_late() {
+        let lump: FaultRates = "lump=0.1".parse().unwrap();
+        assert_eq!(lump, FaultRates::default().with_chance(Fault::Late, 0.1));
+        assert!("lumps".parse::<FaultRates>().is_err());
     }
 
     #[test]

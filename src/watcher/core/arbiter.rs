@@ -11,12 +11,13 @@ use crate::{
     laws::{IrregularityKind, Side},
     time::Millis,
     watcher::{
+        Status,
         arrays::{is_full_array, is_playable, stand_of},
         at_rest::at_rest,
         command::{Command, CommandError, Order, Reply, Report},
         ctx::Ctx,
         game::advice::{Finding, Scene},
-        game::{Game, Open},
+        game::{Game, Open, TakenBack},
         not_now::NotNow,
     },
 };
@@ -28,8 +29,10 @@ const MOST_IRREGULARITIES: usize = 256;
 impl Core {
     /// Carries out a person's command. Every event that comes of it has the person's name.
     pub(in crate::watcher) fn carry_out(&mut self, now: Millis, order: Order) -> Result<Reply, CommandError> {
+        self.is_as_expected(order.expects, order.past.as_deref())?;
         self.out.by_command = true;
         self.out.by = order.by;
+        let of_board = matches!(order.command, Command::NewGame | Command::SetPosition { .. });
         let done = match order.past {
             Some(events) => self.command_about(now, order.command, &events).map(Some),
             None => self.command(now, order.command).map(|()| None),
@@ -38,9 +41,12 @@ impl Core {
         self.out.by = None;
         let past = done?;
         self.review(now);
-        Ok(past.unwrap_or_else(|| Reply {
+        let mut reply = past.unwrap_or_else(|| Reply {
             game: Some(self.game_view()),
-        }))
+            offline: false,
+        });
+        reply.offline = of_board && self.status() == Status::Offline;
+        Ok(reply)
     }
 
     fn command(&mut self, now: Millis, command: Command) -> Result<(), CommandError> {
@@ -54,15 +60,19 @@ impl Core {
             self.take_up_put_aside(now, reason);
             return Ok(());
         }
+        let is_before_game = matches!(&command, Command::Report(report) if self.is_before_game(report));
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
             && !(command.is_forfeit() && asked == self.games + 1)
+            && !is_before_game
         {
             let last = self.games;
             return Err(CommandError::NoSuchGame { asked, last });
         }
         match command {
+            Command::Resync if self.status() == Status::Offline => return Err(NotNow::BoardOffline.into()),
             Command::Resync => self.dump_wanted = true,
+            Command::Rules => self.take_configured_rules(now)?,
             Command::NewGame => {
                 self.take_board_as_meant(now);
                 self.new_game(now)?;
@@ -73,6 +83,7 @@ impl Core {
             }
             Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
+            Command::Report(report) if is_before_game => self.report_before_game(report)?,
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let said = ctx.out.seq;
@@ -202,6 +213,8 @@ impl Game {
                 if to_ply < have {
                     self.take_up_again(ctx);
                     self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                    let (at, told) = (ctx.now, false);
+                    self.taken_back = Some(TakenBack { at, told });
                 }
                 Ok(())
             }
@@ -210,6 +223,7 @@ impl Game {
             | Command::SetPosition { .. }
             | Command::Result { .. }
             | Command::Resume { .. }
+            | Command::Rules
             | Command::Resync => Ok(()),
         }
     }
@@ -225,18 +239,12 @@ impl Game {
     }
 
     /// Takes a person's report of an irregularity, and rules on it as on a finding of the sensors.
-    fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
+    pub(super) fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
         if self.cases.open.len() + self.cases.closed.len() >= MOST_IRREGULARITIES {
             return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
         }
-        if report.game.is_some_and(|game| game != self.number) {
-            return Err(NotNow::PresentGameOnly.into());
-        }
         let kind = report.kind;
-        if kind == IrregularityKind::Other && report.note.as_ref().is_none_or(|note| note.as_str().is_empty())
-        {
-            return Err(NotNow::WordsMissing.into());
-        }
+        report.has_its_words()?;
         let offender = report.offender.map(Color::from);
         let (ply, offender) = match report.ply {
             Some(ply) => self.named_half_move(kind, ply, offender)?,

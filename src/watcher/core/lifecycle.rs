@@ -13,7 +13,7 @@ use crate::{
     event::{Body, Certainty, GameResult},
     time::Millis,
     watcher::{
-        OrientationSetting, Table,
+        OrientationSetting, Rules, Table,
         arrays::{
             Array, castling_of, has_kings_and_queens_exchanged, has_pawn_astray, is_full_array, is_playable,
             kind_of, lacks_one, lacks_unplayed, stand_of,
@@ -199,12 +199,8 @@ impl Core {
             self.look_at(wait);
             return;
         }
-        let lines = setup.lines.take();
         if let Some(array) = setup.array.clone() {
             self.begin(now, &array);
-        }
-        if let (Phase::Game(game), Some(lines)) = (&mut self.phase, lines) {
-            game.take_lines(lines);
         }
     }
 
@@ -379,6 +375,7 @@ impl Core {
         let fen = stand.fen();
         let mut game = Game::new(self.games, stand, &self.sensed, now);
         game.table = Table::of(&self.settings);
+        game.rules = Arc::new(Rules::of(&self.settings));
         self.phase = Phase::Game(Box::new(game));
         let [white, black] = self.settings.players.clone();
         let (event, round) = (self.settings.event.clone(), self.settings.round);

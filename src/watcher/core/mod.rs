@@ -3,6 +3,8 @@
 
 mod another_board;
 mod arbiter;
+mod before_game;
+mod expected;
 mod first_array;
 mod first_side;
 mod glimpse;
@@ -16,15 +18,18 @@ pub(super) mod past;
 mod reading;
 mod recall;
 mod results;
+mod rules;
 pub(super) mod snapshot;
 mod start;
 mod table;
+mod transfer;
 mod unsaid;
 mod view;
 
 use shakmaty::Color;
 
 use self::{
+    before_game::WaitingReport,
     hardware::Hardware,
     meanwhile::Meanwhile,
     start::{REMEMBERED, Setup},
@@ -111,6 +116,8 @@ pub(super) struct Core {
     pub(super) gathered_until: Option<Millis>,
     /// The copy beside a game that has ended, or is parked.
     pub(super) meanwhile: Option<Box<Meanwhile>>,
+    /// Reports of what happened before the next game.
+    pub(super) reports: Vec<WaitingReport>,
     /// When the last review was.
     pub(super) now: Millis,
 }
@@ -152,6 +159,7 @@ impl Core {
             coincided: None,
             gathered_until: None,
             meanwhile: None,
+            reports: Vec::new(),
             now: Millis(0),
         };
         if let Some(snapshot) = resume {
@@ -168,6 +176,7 @@ impl Core {
         let ctx = Ctx {
             now,
             settings: &self.settings,
+            rules: game.rules.clone(),
             sensed: &self.sensed,
             clock: &self.clock,
             out: &mut self.out,
@@ -244,6 +253,7 @@ impl Core {
 
     fn clock_started(&mut self, at: Millis) {
         self.started_otherwise();
+        self.look_for_transfer(at);
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };
@@ -353,6 +363,7 @@ impl Core {
             }
         }
         self.review_meanwhile(now);
+        self.tell_reports(now);
     }
 
     pub(super) fn review_game(&mut self, now: Millis) {

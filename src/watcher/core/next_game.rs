@@ -7,11 +7,15 @@ use crate::{
     board::{Orientation, Placement},
     event::GameResult,
     time::Millis,
-    watcher::arrays::{array_named, is_full_array, is_proper_array},
+    watcher::arrays::{
+        MOST_UNREAD, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right,
+    },
 };
 
-/// The squares of the pawns in the initial position.
-const PAWNS: Bitboard = Bitboard(0x00ff_0000_0000_ff00);
+/// The squares between the armies.
+const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
+/// The same where the board lies sideways.
+const MIDDLE_SIDEWAYS: Bitboard = Bitboard(0x3c3c_3c3c_3c3c_3c3c);
 /// After a game, the initial position must stand for this long to begin the next one.
 const NEW_ARRAY_MS: u64 = 1000;
 /// During a game, the initial position must stand for this long before it means a new game.
@@ -38,20 +42,23 @@ impl Core {
         self.look_for_start(now);
     }
 
-    /// True where the pieces are set up anew the other way round, because the players have changed colours and not their seats.
+    /// True where the pieces are set up anew another way round: the players have changed colours and not their seats, or the board
+    /// was turned.
     fn turned_array_stands(&mut self, now: Millis) -> bool {
         let (Phase::Game(game), Some(raw)) = (&self.phase, &self.raw) else {
             return false;
         };
+        let occupied = self.sensed.placement().occupied();
         if !game.is_watched()
             || game.record.plies() == 0
-            || self.sensed.placement().occupied() != Placement::ARRAY.occupied()
+            || occupied.count() + MOST_UNREAD < Placement::ARRAY.occupied().count()
+            || (occupied & MIDDLE).any() && (occupied & MIDDLE_SIDEWAYS).any()
         {
             return false;
         }
         let is_other = |found: &Orientation| *found != self.orientation;
         let found = Orientation::of_start(raw).filter(is_other);
-        found.is_some_and(|found| is_proper_array(&found.placement(raw))) && self.has_stood(now, RESET_MS)
+        found.is_some_and(|found| is_array_as_read(&found.placement(raw))) && self.has_stood(now, RESET_MS)
     }
 
     /// True where nothing has changed on the board for `ms`. If not, looks again then.
@@ -70,18 +77,26 @@ impl Core {
         };
         let over = game.outcome.result.is_some();
         let seen = self.sensed.placement();
-        // On most boards the number of pieces decides, and it is not necessary to compare them.
-        if !seen.occupied().is_superset(PAWNS) || seen.occupied().count() != 32 {
+        // On most boards these numbers decide, and it is not necessary to compare the pieces.
+        let occupied = seen.occupied();
+        if occupied.count() < 32 - MOST_UNREAD || (occupied & MIDDLE).count() > 1 {
             return false;
         }
         let named = array_named(seen);
+        let first = self.settings.periods.first();
+        // What a game ended with may be nearly an initial position, too.
+        let shows = |placement: &Placement| placement.agrees(seen) || game.is_shown(placement, seen);
+        let is_new = || !shows(game.record.stand().placement());
         let array = if over {
-            is_full_array(&named)
+            is_full_array(&named) || is_new() && (is_array_as_read(&named) || has_pawn_astray(&named))
         } else {
-            game.record.plies() > 0 && is_proper_array(&named)
+            let is_wrong = || is_nearly_right(&named) || has_pawn_astray(&named);
+            game.record.plies() > 0
+                && is_new()
+                && (is_array_as_read(&named) || self.clock.is_fresh(first) && is_wrong())
         };
         if !array
-            || !over && game.lines.all().any(|line| line.placement().agrees(seen))
+            || !over && game.lines.all().any(|line| shows(line.placement()))
             || !over && game.is_to_be_put_right(seen)
             || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
         {

@@ -1,6 +1,8 @@
 //! An earlier game of the board, built from its events. When a person puts something right in it, new events
 //! of that game tell so.
 
+mod report;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
@@ -33,7 +35,7 @@ pub enum Needed {
 
 /// An earlier game, built from its events.
 #[derive(Debug)]
-struct Past {
+pub(super) struct Past {
     number: u32,
     record: GameRecord,
     result: Option<GameResult>,
@@ -56,7 +58,7 @@ struct Closed {
 
 impl Past {
     /// The game of `events`; none if its start is not among them.
-    fn of(events: &[Event]) -> Option<Self> {
+    pub(super) fn of(events: &[Event]) -> Option<Self> {
         let mut past: Option<Self> = None;
         for event in events {
             match (&event.body, &mut past) {
@@ -74,6 +76,11 @@ impl Past {
             }
         }
         past
+    }
+
+    /// Number of its half-moves.
+    pub(super) fn plies(&self) -> usize {
+        self.record.plies()
     }
 
     fn take(&mut self, event: &Event) {
@@ -288,12 +295,20 @@ impl Core {
             });
         };
         let mut told = events.to_vec();
-        for body in past.put_right(command)? {
-            self.out.emit(&self.settings, Some(past.number), now, None, body);
-            told.extend(self.out.events.back().cloned());
+        let before = self.out.seq;
+        match command {
+            Command::Report(report) => self.report_on(now, &past, events, report)?,
+            command => {
+                for body in past.put_right(command)? {
+                    self.out.emit(&self.settings, Some(past.number), now, None, body);
+                }
+            }
         }
+        let new = self.out.events.iter().filter(|event| event.seq > before);
+        told.extend(new.cloned());
         Ok(Reply {
             game: Past::of(&told).map(|past| past.view(self.out.seq)),
+            offline: false,
         })
     }
 }

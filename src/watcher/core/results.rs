@@ -33,7 +33,13 @@ impl Core {
         if result.is_forfeit() && number == Some(self.games + 1) {
             return self.forfeit(now, result, note);
         }
-        let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
+        let next = self.games + 1;
+        let none = if result.is_forfeit() {
+            CommandError::NoGameYet(next)
+        } else {
+            CommandError::NoGame
+        };
+        let (game, mut ctx) = self.game_and_ctx(now).ok_or(none)?;
         let parked = game.outcome.parked;
         if game.outcome.result == Some(result) && game.outcome.confirmed && note.is_none() {
             return Ok(());

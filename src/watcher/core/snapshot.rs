@@ -11,14 +11,16 @@ mod saved;
 mod setup;
 mod weighed;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Core, Phase};
+use super::{Core, Phase, before_game::WaitingReport};
 use crate::{
     board::Orientation,
     dgt::ClockSide,
     time::Millis,
-    watcher::{Table, arrays::is_full_array, clock::LastShown},
+    watcher::{Rules, Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
 };
 use parsed::SavedCount;
 use parsed::When;
@@ -52,6 +54,12 @@ pub struct Snapshot {
     #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
     shown: Option<LastShown>,
     game: Option<SavedGame>,
+    /// The last event that put a record right.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    put_right: Option<LastCorrection>,
+    /// Reports that wait for the next game.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reports: Vec<WaitingReport>,
     /// When it was taken, and the hypotheses of that time.
     at: When,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +102,10 @@ struct Read {
     shown: Option<LastShown>,
     #[serde(default)]
     game: Option<SavedGame>,
+    #[serde(default)]
+    put_right: Option<LastCorrection>,
+    #[serde(default)]
+    reports: Vec<WaitingReport>,
     #[serde(default)]
     at: When,
     /// The game can go on without it.
@@ -154,6 +166,8 @@ impl TryFrom<Read> for Snapshot {
             played_on: read.played_on,
             shown: read.shown,
             game: read.game,
+            put_right: read.put_right,
+            reports: read.reports,
             at: read.at,
             weighed: None,
             setup: None,
@@ -260,6 +274,8 @@ impl Core {
             weighed: Weighed::of(self),
             setup: SavedSetup::of(self),
             game: game.map(|game| SavedGame::of(game)),
+            put_right: self.out.put_right.clone(),
+            reports: self.reports.clone(),
             lost: Vec::new(),
         }
     }
@@ -269,6 +285,8 @@ impl Core {
         self.succeeds = true;
         self.out.seq = snapshot.seq;
         self.games = snapshot.games.into();
+        self.out.put_right.clone_from(&snapshot.put_right);
+        self.reports.clone_from(&snapshot.reports);
         if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
             self.orientation = snapshot.orientation;
         }
@@ -320,6 +338,10 @@ impl Core {
         // An older program did not keep the table, and took the names from the configuration.
         if saved.table.is_none() {
             game.table = Table::of(&self.settings);
+        }
+        // Nor did it keep the rules.
+        if saved.rules.is_none() {
+            game.rules = Arc::new(Rules::of(&self.settings));
         }
         // The initial position of this game showed which way round the board lies, whatever the configuration
         // says.

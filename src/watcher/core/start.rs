@@ -10,7 +10,9 @@ use crate::{
     game::periods::Period,
     time::Millis,
     watcher::{
-        arrays::{Array, array_named, is_after_first_moves, is_full_array, kind_of, rank, stand_of},
+        arrays::{
+            Array, array_named, is_after_first_moves, is_full_array, is_nearly_right, kind_of, rank, stand_of,
+        },
         clock::Clock,
         midway::Midway,
     },
@@ -24,9 +26,6 @@ pub(super) const REMEMBERED: usize = 8;
 
 /// A wrong initial position must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
-
-/// Kings and queens of both players, exchanged.
-const MOST_EXCHANGED: usize = 4;
 
 /// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
@@ -169,13 +168,4 @@ impl Setup {
                 .as_ref()
                 .is_some_and(|midway| none_came_home(&midway.from))
     }
-}
-
-/// True where all pieces stand as for a game, or a few of them on each other's squares. Where more do, pieces may have moved.
-fn is_nearly_right(placement: &Placement) -> bool {
-    let few = match kind_of(placement) {
-        Array::Standard | Array::Chess960 => true,
-        Array::Wrong(squares) => squares.count() <= MOST_EXCHANGED,
-    };
-    few && is_full_array(placement)
 }

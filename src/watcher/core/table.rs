@@ -1,6 +1,8 @@
 //! The players at the board and the round. The settings give them before the game, and a change of the round
 //! gives the next ones while the daemon runs.
 
+use std::collections::BTreeSet;
+
 use super::{Core, Phase};
 use crate::{
     event::{Body, GameResult},
@@ -42,6 +44,32 @@ impl Core {
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
         }
         self.leave_parked(now);
+    }
+
+    /// Gives the present game the right number of its round, where it has one of the `former` ones.
+    pub(in crate::watcher) fn renumber(&mut self, now: Millis, former: &BTreeSet<u32>, round: Option<u32>) {
+        let renumbered = |core: &mut Self| {
+            let Phase::Game(game) = &mut core.phase else {
+                return None;
+            };
+            game.table.round.filter(|round| former.contains(round))?;
+            game.table.round = round;
+            core.out.changed.game = true;
+            Some(game.table.clone())
+        };
+        if let Some(table) = renumbered(self) {
+            let mut corrected = Body::NamesCorrected {
+                white: None,
+                black: None,
+                event: None,
+                round: None,
+            };
+            table.name(&mut corrected);
+            self.emit(now, corrected);
+        }
+        self.in_meanwhile(|core| {
+            renumbered(core);
+        });
     }
 
     /// Gives the game the names of the settings if it is of their round. True where it had others.

@@ -16,7 +16,7 @@ use crate::{
     board::{
         Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain,
     },
-    event::Certainty,
+    event::{Certainty, CompletedBy},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
@@ -27,7 +27,20 @@ const SPARE: f32 = 1.0;
 /// Cost of the hypothesis that the player replaced the pawn by nothing and that play goes on, in nats.
 const NOTHING_THERE: f32 = 4.0;
 
+/// A player makes up for the presses of so many half-moves.
+const MADE_UP_FOR: usize = 4;
+
 impl Game {
+    /// True when the player has left several of his half-moves unpressed: he may press for them now, one after the other (6.2.2).
+    fn may_make_up_for(&self, press: &Press) -> bool {
+        let plies = self.record.plies();
+        let own = (0..plies)
+            .rev()
+            .filter(|ply| self.record.mover(*ply) == press.side);
+        let unpressed = |ply: &usize| self.record[*ply].completed_by == CompletedBy::Reply;
+        own.take(MADE_UP_FOR).filter(unpressed).count() > 1
+    }
+
     /// The player to move has pressed and no legal half-move explains the board.
     pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
         let stand = self.record.stand().clone();
@@ -56,7 +69,7 @@ impl Game {
             }
             Explanation::Nothing => {
                 let kind = IrregularityKind::PressWithoutMove;
-                let certainty = if self.is_no_reaction(press) {
+                let certainty = if self.is_no_reaction(press) || self.may_make_up_for(press) {
                     Certainty::Suspected
                 } else {
                     Certainty::Certain

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use shakmaty::{Bitboard, Color, Move};
+use shakmaty::{Bitboard, Color, Move, Square};
 
 use super::{
     Game, Open,
@@ -139,6 +139,20 @@ impl Finding {
 }
 
 impl Game {
+    /// The open case of the illegal move of `finding`, where that still stands and nobody has touched it since: the player was sent back
+    /// to it, and has pressed once more.
+    fn same_act(&self, ctx: &Ctx<'_>, finding: &Finding) -> Option<&Open> {
+        let is_same = |open: &&Open| {
+            let untouched = |square: Square| ctx.sensed.since(square) <= open.said;
+            open.kind == finding.kind
+                && (open.ply, open.offender) == (finding.ply, finding.offender)
+                && open.case_file.said.act == finding.act
+                && finding.squares.into_iter().all(untouched)
+        };
+        let is_new = finding.reported.is_some() || finding.kind != IrregularityKind::IllegalMove;
+        self.cases.open.iter().find(is_same).filter(|_| !is_new)
+    }
+
     /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
     /// suspicion. Returns the id.
     pub(in crate::watcher) fn accuse(
@@ -147,17 +161,20 @@ impl Game {
         mut finding: Finding,
         act: Option<&IllegalAct>,
     ) -> String {
+        if let Some(same) = self.same_act(ctx, &finding) {
+            return same.id.clone();
+        }
         let is_advice = finding.certainty == Certainty::Suspected;
         finding.certainty = self.how_sure(ctx, &finding);
         let is_sure = finding.certainty != Certainty::Suspected;
         let mut case = self.case(ctx, &finding);
-        let counts = offence::counts(&case, &ctx.settings.contested);
+        let counts = offence::counts(&case, &ctx.rules.contested);
         if let Some(side) = finding.offender.filter(|_| counts) {
             case.facts.offence_number = self.cases.next_offence(side);
         }
         let counted = counts && is_sure;
         let may_stand = is_sure && offence::is_counted_kind(finding.kind);
-        let ruled = decide(&case, &ctx.settings.contested).position;
+        let ruled = decide(&case, &ctx.rules.contested).position;
         let back = matches!(
             ruled,
             PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
@@ -234,12 +251,12 @@ impl Game {
             });
         }
         let mut case = Case {
-            edition: ctx.settings.laws,
-            time_control: ctx.settings.time_control,
-            supervision: ctx.settings.supervision,
+            edition: ctx.rules.laws,
+            time_control: ctx.rules.time_control,
+            supervision: ctx.rules.supervision,
             facts,
         };
-        let unraised = ctx.settings.contested.alert_unsupervised == Alert::NotRaised;
+        let unraised = ctx.rules.contested.alert_unsupervised == Alert::NotRaised;
         if unraised && finding.reported.is_none() && case.is_unsupervised() {
             case.facts.raised_by = RaisedBy::Nobody;
         }
@@ -277,13 +294,15 @@ impl Game {
             IrregularityKind::BothFlags => facts.first_flag.side(),
             _ => facts.offender,
         };
-        let after = ctx.settings.contested.mate_asked_in == MateAskedIn::TargetPosition;
+        let after = ctx.rules.contested.mate_asked_in == MateAskedIn::TargetPosition;
         let judged = target.filter(|_| after).unwrap_or(before);
         if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
             && depends_on_mate(&case_file.case, ctx)
         {
             if cannot_mate_quick(chess, !loser) {
                 case_file.case.facts.opponent_can_mate = false;
+            } else if self.is_past {
+                case_file.mate = Mate::Undetermined;
             } else {
                 case_file.mate = Mate::Asked(judged.fen());
             }

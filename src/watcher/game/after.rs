@@ -8,7 +8,7 @@ use crate::{
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     watcher::{
-        arrays::{array_named, is_proper_array},
+        arrays::{array_named, is_array_as_read},
         ctx::Ctx,
     },
 };
@@ -214,7 +214,7 @@ impl Game {
     /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
     /// begins a new game, unless the players have to put an irregularity right there.
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
-        let array = is_proper_array(&array_named(seen));
+        let array = is_array_as_read(&array_named(seen));
         let least = usize::from(array && !self.is_to_be_put_right(seen));
         (least..self.record.plies())
             .rev()

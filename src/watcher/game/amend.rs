@@ -37,6 +37,8 @@ impl Game {
             clock_alternative: proposal.and_then(|p| p.alternative),
             clock_working: proposal.map(|p| p.working),
             provisional: matches!(case_file.mate, Mate::Asked(_)),
+            laws: Some(case_file.case.edition.as_str().to_owned()),
+            time_control: Some(case_file.case.time_control.as_str().to_owned()),
         }
     }
 
@@ -136,7 +138,9 @@ impl Game {
         let advice = self.advice(ctx, case_file, open.ply, target.as_deref().zip(turn));
         let same = (advice.penalty, advice.position) == (before.penalty, before.position)
             && advice.articles == before.articles
-            && advice.provisional == before.provisional;
+            && advice.provisional == before.provisional
+            && (why != Why::Rules
+                || (&advice.laws, &advice.time_control) == (&before.laws, &before.time_control));
         let timely = advice.clock_proposal == before.clock_proposal
             && advice.clock_alternative == before.clock_alternative;
         if same && (timely || why != Why::ClockStopped) {

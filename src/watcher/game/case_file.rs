@@ -35,9 +35,20 @@ pub(super) enum Mate {
 }
 
 impl CaseFile {
+    /// The case of an earlier game, of which only the report is known.
+    pub(in crate::watcher) fn of_past(case: Case, said: Irregularity) -> Self {
+        Self {
+            case,
+            said,
+            increment_ms: 0,
+            mate: Mate::Known,
+            raised: false,
+        }
+    }
+
     /// The ruling of the Laws on the case as it is now.
     pub(super) fn ruling(&self, ctx: &Ctx<'_>) -> Ruling {
-        let mut ruling = decide(&self.case, &ctx.settings.contested);
+        let mut ruling = decide(&self.case, &ctx.rules.contested);
         if self.mate == Mate::Undetermined && depends_on_mate(&self.case, ctx) {
             ruling.penalty = Penalty {
                 kind: PenaltyKind::Arbiter,
@@ -51,7 +62,7 @@ impl CaseFile {
     /// Writes the text of the report anew.
     pub(super) fn put_into_words(&mut self, ctx: &Ctx<'_>) {
         let alone = self.case.is_unsupervised() && !self.raised;
-        let occurrence = Occurrence::of(&self.said, ctx.settings.laws)
+        let occurrence = Occurrence::of(&self.said, ctx.rules.laws)
             .raised_by_system(alone)
             .first_flag(self.case.facts.first_flag.side())
             .mate_undetermined(self.mate == Mate::Undetermined);
@@ -63,6 +74,6 @@ impl CaseFile {
 pub(super) fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
     let mut other = case.clone();
     other.facts.opponent_can_mate = !case.facts.opponent_can_mate;
-    let options = &ctx.settings.contested;
+    let options = &ctx.rules.contested;
     decide(case, options) != decide(&other, options)
 }

@@ -133,7 +133,7 @@ impl Game {
                 made.accepted = true;
             }
         }
-        if offence::counts(&open.case_file.case, &ctx.settings.contested) && !open.counted {
+        if offence::counts(&open.case_file.case, &ctx.rules.contested) && !open.counted {
             // A suspicion counts once a person says that the offence happened.
             self.cases.open[i].counted = true;
             self.count_again(ctx, &open);
@@ -181,7 +181,7 @@ impl Game {
         let counts = match how {
             Resolution::Dismissed => false,
             Resolution::Stands => {
-                !open.may_stand || ctx.settings.contested.offences_not_acted_on == Count::Counted
+                !open.may_stand || ctx.rules.contested.offences_not_acted_on == Count::Counted
             }
             Resolution::Restored | Resolution::Superseded => true,
         };

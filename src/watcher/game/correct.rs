@@ -41,11 +41,13 @@ impl GameRecord {
             }
             .into());
         }
+        let mut known = self.clone();
+        known.truncate(ply - 1);
         let mut made = self[..ply - 1].to_vec();
         let mut stand = self.stand_at(ply - 1).clone();
         let at = made.last().map_or(Millis(0), |made| made.at);
         for text in &order.insert {
-            let entered = self.entered(&stand, text, order.illegal, at);
+            let entered = known.entered(&stand, text, order.illegal, at, made.len() + 1);
             let Some(entered) = entered else {
                 return Err(no_move(
                     made.len() + 1,
@@ -77,22 +79,24 @@ impl GameRecord {
         Ok(made)
     }
 
-    /// A half-move that a person enters; none where it cannot be played.
-    fn entered(&self, stand: &Arc<Stand>, text: &str, illegal: bool, at: Millis) -> Option<Made> {
+    /// Half-move `ply` as a person enters it; none where it cannot be played. One that was on the record before has the times of
+    /// then.
+    fn entered(&self, stand: &Arc<Stand>, text: &str, illegal: bool, at: Millis, ply: usize) -> Option<Made> {
         let (kind, after) = match legal(stand, text, self.mode()) {
             Some(found) => found,
             None if illegal => carried(stand, text)?,
             None => return None,
         };
         let (uci, san) = names(stand, &kind, self.mode());
+        let before = self.former(ply, &uci.to_string(), &after);
         Some(Made {
             kind,
             uci,
             san,
             stand: Arc::new(after),
             completed_by: CompletedBy::Ruling,
-            clock: None,
-            at,
+            clock: before.map(|(clock, _)| clock),
+            at: before.map_or(at, |(_, before)| before.max(at)),
             accepted: false,
             landed: true,
         })

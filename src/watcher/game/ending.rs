@@ -57,10 +57,10 @@ fn draws(ctx: &Ctx<'_>, kind: IrregularityKind, consecutive: bool) -> bool {
     let mut facts = Facts::new(kind, None);
     facts.consecutive = consecutive;
     let case = Case {
-        edition: ctx.settings.laws,
-        time_control: ctx.settings.time_control,
-        supervision: ctx.settings.supervision,
+        edition: ctx.rules.laws,
+        time_control: ctx.rules.time_control,
+        supervision: ctx.rules.supervision,
         facts,
     };
-    decide(&case, &ctx.settings.contested).penalty.kind == PenaltyKind::Draw
+    decide(&case, &ctx.rules.contested).penalty.kind == PenaltyKind::Draw
 }

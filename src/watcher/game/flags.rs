@@ -202,13 +202,13 @@ impl Game {
         // Moves that the watcher did not see, for instance before the daemon started, may have completed the
         // period.
         let counted = self.began_at_a_known_move() && self.unbridged.is_none();
-        let has_next = ctx.settings.periods.len() > 1;
+        let has_next = ctx.rules.periods.len() > 1;
         let has_time = scene.clock.is_some_and(|clock| time_of(&clock, side) > 0);
         // Nobody has stopped the clock since the game before, which was given up.
         let runs_on = self.record.is_empty() && ctx.clock.started_at + BEFORE_MS < self.began;
         let certainty = if runs_on || self.is_swept(ctx) {
             Certainty::Suspected
-        } else if ctx.settings.periods.is_empty() || counted {
+        } else if ctx.rules.periods.is_empty() || counted {
             Certainty::Certain
         } else if has_next && has_time {
             // The clock has gone on to another period, as it does once the moves are made.
@@ -234,12 +234,12 @@ impl Game {
 
     /// Notes that a new period began, from the main time that the clock adds for it.
     fn follow_periods(&mut self, ctx: &Ctx<'_>) {
-        let Some(clock) = ctx.clock.state().filter(|_| !ctx.settings.periods.is_empty()) else {
+        let Some(clock) = ctx.clock.state().filter(|_| !ctx.rules.periods.is_empty()) else {
             return;
         };
         let made = self.record.moves_completed();
         for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
-            let periods = &ctx.settings.periods;
+            let periods = &ctx.rules.periods;
             self.flags.progress.shows(periods, side, made.by(side), ms);
         }
     }

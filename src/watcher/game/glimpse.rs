@@ -158,7 +158,7 @@ impl Game {
     /// Brings the ruling of `open` up to date. Since the copy found it, the game may have reported or withdrawn
     /// offences, and half-moves.
     fn bring_up_to_date(&self, ctx: &Ctx<'_>, open: &mut Open) {
-        let counts = offence::counts(&open.case_file.case, &ctx.settings.contested);
+        let counts = offence::counts(&open.case_file.case, &ctx.rules.contested);
         let facts = &mut open.case_file.case.facts;
         if let Some(side) = open.offender.filter(|_| counts) {
             facts.offence_number = self.cases.next_offence(side);

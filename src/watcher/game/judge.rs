@@ -126,7 +126,9 @@ impl Game {
         }
         self.presses.advance();
         if let Some(press) = self.presses.judged.clone()
-            && (self.take_back_by_press(ctx, &press) || self.go_on_from_set_up(ctx, &press))
+            && (self.take_back_by_press(ctx, &press)
+                || self.go_on_from_set_up(ctx, &press)
+                || self.go_on_after_pass(ctx, &press))
         {
             return;
         }

@@ -20,10 +20,12 @@ mod finish;
 pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
 pub(in crate::watcher) mod glimpse;
+mod go_by;
 mod judge;
 mod made;
 pub(in crate::watcher) mod outcome;
 mod overruled;
+mod passed;
 mod periods;
 pub(in crate::watcher) mod press;
 pub(in crate::watcher) mod recall;
@@ -42,6 +44,8 @@ mod withdrawn;
 
 use std::sync::Arc;
 
+use shakmaty::{Bitboard, uci::UciMove};
+
 use self::{cases::Cases, finish::is_shown, outcome::GameOutcome, press::PressQueue, record::GameRecord};
 pub(super) use self::{
     cases::{Ended, Open},
@@ -50,10 +54,18 @@ pub(super) use self::{
 };
 use crate::{
     board::{Line, Lines, Placement, Sensed, Stand},
-    event::{Body, CompletedBy, GameResult, MoveMade},
+    event::{Body, CompletedBy, GameResult, MoveMade, notice},
     time::Millis,
-    watcher::{Table, ctx::Ctx},
+    watcher::{Rules, Table, ctx::Ctx},
 };
+
+/// A command that took half-moves back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenBack {
+    pub(super) at: Millis,
+    /// A notice has said that half-moves were put together from what stood on the board.
+    pub(super) told: bool,
+}
 
 /// The game at one board.
 #[derive(Clone, Debug)]
@@ -61,6 +73,10 @@ pub(super) struct Game {
     pub(super) number: u32,
     /// The players and the round.
     pub(super) table: Table,
+    /// The rules under which it began, unless an arbiter has said that it goes by others.
+    pub(super) rules: Arc<Rules>,
+    /// Other rules, of which a notice has said that they wait for the next game.
+    pub(super) rules_waiting: Option<Rules>,
     /// When the game began, or the daemon took it up.
     pub(super) began: Millis,
     pub(super) record: GameRecord,
@@ -72,14 +88,16 @@ pub(super) struct Game {
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
     pub(super) outcome: GameOutcome,
+    /// An earlier game of the board, built from its events: nobody looks for mates in it any more.
+    pub(super) is_past: bool,
     /// Since when the best hypothesis contradicts the record.
     pub(super) doubted: Option<Millis>,
     /// Since when the best hypothesis has not contained the record, by however little.
     pub(super) left_since: Option<Millis>,
     /// Squares for which the watcher gave notice that they are not read.
-    pub(super) noticed: shakmaty::Bitboard,
+    pub(super) noticed: Bitboard,
     /// Squares whose piece the board did not read before a restart.
-    pub(super) hidden_before: shakmaty::Bitboard,
+    pub(super) hidden_before: Bitboard,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
     /// Pieces and squares that the board does not read, as far as they are known.
@@ -103,6 +121,8 @@ pub(super) struct Game {
     pub(super) suspected_victim: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
+    /// The command that took half-moves back last, until play goes on.
+    pub(super) taken_back: Option<TakenBack>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
@@ -118,6 +138,8 @@ impl Game {
         Self {
             number,
             table: Table::default(),
+            rules: Arc::default(),
+            rules_waiting: None,
             began: now,
             record: GameRecord::new(start),
             unclocked: unclocked::Unclocked::default(),
@@ -126,10 +148,11 @@ impl Game {
             cases: Cases::default(),
             presses: PressQueue::default(),
             outcome: GameOutcome::default(),
+            is_past: false,
             doubted: None,
             left_since: None,
-            noticed: shakmaty::Bitboard::EMPTY,
-            hidden_before: shakmaty::Bitboard::EMPTY,
+            noticed: Bitboard::EMPTY,
+            hidden_before: Bitboard::EMPTY,
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),
             flags: flags::Flags::default(),
@@ -142,6 +165,7 @@ impl Game {
             suspected_fall: None,
             suspected_victim: None,
             unbridged: None,
+            taken_back: None,
             overruled: None,
             set_up: None,
             recall: recall::Recall::default(),
@@ -171,7 +195,14 @@ impl Game {
         }
         let before = self.record.stand().clone();
         let (uci, san) = names(&before, &ply.kind, self.record.mode());
-        let clock = ctx.clock.state();
+        let former = self
+            .record
+            .former(self.record.plies() + 1, &uci.to_string(), &ply.stand);
+        let (clock, at) = if self.is_reconstructed(ctx, &uci) {
+            (former.map(|(clock, _)| clock), former.map(|(_, at)| at))
+        } else {
+            (ctx.clock.state(), None)
+        };
         let made = Made {
             kind: ply.kind.clone(),
             uci,
@@ -179,12 +210,42 @@ impl Game {
             stand: ply.stand.clone(),
             completed_by,
             clock,
-            at: ply.pressed.unwrap_or(ply.at),
+            at: at.or(ply.pressed).unwrap_or(ply.at),
             accepted: false,
             landed: ply.landed,
         };
         self.record.withdrawn.clear();
         self.enter(ctx, made);
+    }
+
+    /// True for a half-move that is put together from what had stood on the board before a command took the record back:
+    /// nobody saw it made since. A notice says so once.
+    fn is_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) -> bool {
+        let Some(taken_back) = self.taken_back else {
+            return false;
+        };
+        let UciMove::Normal { from, to, .. } = uci else {
+            return false;
+        };
+        let squares = Bitboard::from_square(*from).with(*to);
+        if (ctx.sensed.changed_since(taken_back.at) & squares).any() {
+            self.taken_back = None;
+            return false;
+        }
+        if !taken_back.told {
+            let message = format!(
+                "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together \
+                 from them, so its order may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
+                 times are known.",
+                self.record.plies()
+            );
+            self.notice(ctx, notice::RECONSTRUCTED, &message);
+        }
+        self.taken_back = Some(TakenBack {
+            told: true,
+            ..taken_back
+        });
+        true
     }
 
     /// Enters `made` into the record.

@@ -1,17 +1,22 @@
 //! The record of a game: where it began, and the half-moves that were made since.
 
-use std::{cell::LazyCell, ops::Deref, sync::Arc};
+use std::{cell::LazyCell, collections::VecDeque, ops::Deref, sync::Arc};
 
+use serde::{Deserialize, Serialize};
 use shakmaty::{CastlingMode, Color, Move, Role};
 
 use super::{Made, names};
 use crate::{
     board::{PlyKind, Stand},
+    event::ClockState,
     laws::MovesCompleted,
+    time::Millis,
 };
 
 /// For so many more half-moves room is made at once. A game has a hundred, and many games are watched.
 const MORE_HALF_MOVES: usize = 16;
+/// Of so many half-moves that are off the record the times are kept.
+const MOST_FORMER: usize = 300;
 
 /// Where a game began, or the watcher took it up, and its half-moves, the first one first.
 #[derive(Clone, Debug)]
@@ -21,6 +26,18 @@ pub(in crate::watcher) struct GameRecord {
     made: Vec<Made>,
     /// Half-moves that were taken back while the clock stood, the oldest first.
     pub(in crate::watcher) withdrawn: Vec<Made>,
+    /// Half-moves that are off the record, each with its number: who puts one back puts it back as it was.
+    pub(in crate::watcher) former: VecDeque<Former>,
+}
+
+/// What is known of a half-move that is off the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::watcher) struct Former {
+    ply: usize,
+    uci: String,
+    fen: String,
+    clock: ClockState,
+    at: Millis,
 }
 
 impl Deref for GameRecord {
@@ -38,6 +55,7 @@ impl GameRecord {
             start,
             made: Vec::new(),
             withdrawn: Vec::new(),
+            former: VecDeque::new(),
         }
     }
 
@@ -160,8 +178,37 @@ impl GameRecord {
 
     /// Keeps the first `plies` half-moves, and forgets those that were taken back.
     pub(in crate::watcher) fn truncate(&mut self, plies: usize) {
-        self.made.truncate(plies);
+        let gone = self.made.drain(plies.min(self.made.len())..).zip(plies + 1..);
+        let former = gone.filter_map(|(made, ply)| {
+            Some(Former {
+                ply,
+                uci: made.uci.to_string(),
+                fen: made.stand.fen(),
+                clock: made.clock?,
+                at: made.at,
+            })
+        });
+        self.former.extend(former);
+        let many = self.former.len().saturating_sub(MOST_FORMER);
+        self.former.drain(..many);
         self.withdrawn.clear();
+    }
+
+    /// The clock and the time of half-move `ply` as it was on the record before; none where it was not.
+    pub(in crate::watcher) fn former(
+        &self,
+        ply: usize,
+        uci: &str,
+        after: &Stand,
+    ) -> Option<(ClockState, Millis)> {
+        let mut same = self
+            .former
+            .iter()
+            .rev()
+            .filter(|former| former.ply == ply && former.uci == uci);
+        let fen = after.fen();
+        same.find(|former| former.fen == fen)
+            .map(|former| (former.clock, former.at))
     }
 
     /// Gives back the room for more half-moves: there will hardly be any.

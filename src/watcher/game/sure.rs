@@ -207,9 +207,11 @@ impl Game {
     }
 
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
-    /// piece looks so, and what moved may have been another piece.
+    /// piece looks so, and what moved may have been another piece. Or when the game began with a piece of the wrong colour among a
+    /// player's own: what it attacks, and where it may go, is not what the board says.
     fn may_have_wrong_chip(&self, finding: &Finding) -> bool {
         let start = self.record.start.placement();
+        let is_foreign = |square: Square| start.at(square).color() != Placement::ARRAY.at(square).color();
         let is_surplus = |square: Square| {
             let code = finding.before.placement().at(square);
             let number = |of: &Placement| of.squares_of(code).count();
@@ -217,7 +219,7 @@ impl Game {
         };
         finding.kind == IrregularityKind::IllegalMove
             && start.occupied() == Placement::ARRAY.occupied()
-            && finding.squares.into_iter().any(is_surplus)
+            && (finding.squares.into_iter().any(is_surplus) || start.occupied().into_iter().any(is_foreign))
     }
 
     /// True when nobody heard the press in question, the half-move that it belongs to, or a later one, because nobody read the
@@ -253,7 +255,7 @@ impl Game {
         let until = self.missed_until.max(ctx.lumped);
         let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
         // Half-moves that were missed once are missing from then on.
-        let may_be_due = !ctx.settings.periods.is_empty() && !self.flags.in_last_period(ctx);
+        let may_be_due = !ctx.rules.periods.is_empty() && !self.flags.in_last_period(ctx);
         unheard && ctx.clock.flags().count() > 1 || (unheard || self.missed_until.is_some()) && may_be_due
     }
 

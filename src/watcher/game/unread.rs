@@ -139,7 +139,7 @@ impl Game {
     }
 
     /// True when `seen` shows `placement`, except for pieces and squares that are known not to be read.
-    pub(super) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
+    pub(in crate::watcher) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
         let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
         let unread = |s: Square| {
             let known = codes.iter().position(|code| *code == placement.at(s));

@@ -79,6 +79,65 @@ fn a_broadcast_is_checked_with_its_pairings() {
     }
 }
 
+/// However the address is spelled, a token goes unencrypted to this machine only.
+#[test]
+fn a_token_goes_unencrypted_to_this_machine_only() {
+    let folder = certificates();
+    let path = folder.path().join("dgt2mqtt.toml");
+    let read = |server: &str| {
+        let lichess =
+            format!("{{ round = \"a1B2c3D4\", token_file = \"lichess-token\", server = \"{server}\" }}");
+        let text = format!("{SMALL}[broadcast]\nfolder = \"out\"\nlichess = {lichess}\n");
+        Config::from_text(&text, &path, &home())
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    for server in [
+        "https://lichess.org",
+        "https://lichess.org/",
+        "http://localhost",
+        "http://localhost:8000/",
+        "http://127.0.0.1:80",
+        "http://127.9.9.9",
+        "http://[::1]",
+        "http://[::1]:8000",
+    ] {
+        assert_eq!(read(server), Ok(()), "{server}");
+    }
+    for server in [
+        "http://lichess.org",
+        "HTTP://lichess.org",
+        "Http://LICHESS.ORG",
+        "http://lichess.org:80/",
+        "http://127.0.0.1@lichess.org",
+        "http://localhost:80@lichess.org",
+        "http://anna:secret@localhost",
+        "http://localhost/@lichess.org",
+        "http://localhost.lichess.org",
+        "http://127.0.0.1.nip.io",
+        "http://localhost:x.lichess.org",
+        "http://localhost#.lichess.org",
+        "http://localhost?.lichess.org",
+        "http://[::2]",
+        "http://[::ffff:192.0.2.1]:80",
+        "http://[::1].lichess.org",
+        "http://0.0.0.0",
+        "http://10.0.0.1",
+        "http://2130706433",
+        "http:lichess.org",
+        "//lichess.org",
+        "lichess.org",
+        " http://lichess.org",
+        "",
+    ] {
+        let said = read(server).expect_err(server);
+        assert!(
+            said.contains("unencrypted") || said.contains("is no server"),
+            "{server}: {said}"
+        );
+    }
+}
+
 #[test]
 fn every_mistake_in_the_pairings_is_told() {
     let folder = certificates();

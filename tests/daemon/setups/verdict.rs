@@ -165,7 +165,7 @@ fn archived(postgres: &Postgres, gateways: &[Gateway], due: &BTreeMap<&Key, Vec<
 }
 
 /// What is wrong of a board on the page, if anything is.
-fn shown(port: u16, key: &Key, events: &[Value]) -> Option<String> {
+pub fn shown(port: u16, key: &Key, events: &[Value]) -> Option<String> {
     let (gateway, board) = key;
     let (status, body) = http(
         port,

@@ -13,10 +13,7 @@ pub(crate) fn folder(name: &str) -> Option<PathBuf> {
     );
     let folder = corpus.join(name);
     if !folder.is_dir() {
-        eprintln!(
-            "skipped: {} is not there (DGT2MQTT_CORPUS says where)",
-            folder.display()
-        );
+        skipped!("{} is not there (DGT2MQTT_CORPUS says where)", folder.display());
         return None;
     }
     Some(folder)

@@ -8,6 +8,7 @@ mod kings;
 mod lifecycle;
 mod parked;
 mod put_aside;
+mod second_thoughts;
 mod set_up;
 
 use super::*;
@@ -300,6 +301,7 @@ fn a_dismissal_can_be_taken_back_and_a_penalty_noted() {
     };
     let (first, second) = (first.clone(), second.clone());
     let dismiss = Order {
+        expects: Default::default(),
         by: Some("Anna".into()),
         ..Command::Dismiss {
             irregularity: first.clone(),
@@ -376,6 +378,7 @@ fn an_earlier_game_is_put_right_with_events_of_the_journal() {
     let mut order = |watcher: &mut Watcher, command: Command| {
         assert!(watcher.needs(&command).is_some(), "{command:?}");
         let order = Order {
+            expects: Default::default(),
             past: Some(past.clone()),
             by: Some("Anna".into()),
             command,

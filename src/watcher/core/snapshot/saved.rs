@@ -1,6 +1,6 @@
 //! A game as a snapshot keeps it: to JSON, and back where it makes sense.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Square};
@@ -15,11 +15,11 @@ use crate::{
     event::GameResult,
     time::Millis,
     watcher::{
-        Table,
+        Rules, Table,
         clock::Presses,
         game::{
             Game, Open, accuse::promotion_ways, doubt::Overruled, flags::Flags, recall::WholeRecord,
-            unclocked::Unclocked,
+            record::Former, unclocked::Unclocked,
         },
     },
 };
@@ -50,6 +50,9 @@ pub(super) struct SavedGame {
     /// Half-moves that were taken back while the clock stood.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     withdrawn: Vec<SavedPly>,
+    /// What is known of half-moves that are off the record.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    former: VecDeque<Former>,
     /// Half-moves after which the lever was turned although the clock stood.
     #[serde(default, skip_serializing_if = "is_zero")]
     unclocked: u32,
@@ -64,6 +67,12 @@ pub(super) struct SavedGame {
     /// The players and the round; none in a snapshot of an older program.
     #[serde(default)]
     pub(super) table: Option<Table>,
+    /// The rules; none in a snapshot of an older program.
+    #[serde(default)]
+    pub(super) rules: Option<Rules>,
+    /// Other rules, of which a notice has said that they wait for the next game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rules_waiting: Option<Rules>,
     /// An arbiter entered the result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     confirmed: bool,
@@ -220,6 +229,7 @@ impl SavedGame {
             chess960: game.record.mode() == CastlingMode::Chess960,
             plies: game.record.iter().map(SavedPly::of).collect(),
             withdrawn: game.record.withdrawn.iter().map(SavedPly::of).collect(),
+            former: game.record.former.clone(),
             unclocked: game.unclocked.turns(),
             open: game
                 .cases
@@ -237,6 +247,8 @@ impl SavedGame {
             result: game.outcome.result,
             parked: game.outcome.parked,
             table: Some(game.table.clone()),
+            rules: Some((*game.rules).clone()),
+            rules_waiting: game.rules_waiting.clone(),
             confirmed: game.outcome.confirmed,
             shown: game.outcome.shown,
             show_spent: game.outcome.show_spent,
@@ -282,6 +294,7 @@ impl SavedGame {
             before = made.stand.clone();
             game.record.withdrawn.push(made);
         }
+        game.record.former.clone_from(&self.former);
         game.unclocked = Unclocked::after(self.unclocked);
         game.cases.open = restored(&self.open, &game)?;
         game.cases.closed = restored(&self.closed, &game)?;
@@ -289,6 +302,8 @@ impl SavedGame {
         game.outcome.result = self.result;
         game.outcome.parked = self.parked;
         game.table = self.table.clone().unwrap_or_default();
+        game.rules = Arc::new(self.rules.clone().unwrap_or_default());
+        game.rules_waiting.clone_from(&self.rules_waiting);
         game.outcome.confirmed = self.confirmed;
         // The watcher begins a copy again for what is played on.
         game.outcome.shown = self.shown;

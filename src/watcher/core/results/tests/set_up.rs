@@ -43,12 +43,13 @@ fn the_next_game_begins_all_the_same() {
     show(&mut watcher, 32_300, 36, PieceCode(1));
     hear(&mut watcher, 32_600, clock(Lever::RightHigh));
     hear(&mut watcher, 34_000, clock(Lever::RightHigh));
-    // A person sends a report of the game before, late.
+    // A person sends a report of the game before, late: it is of that game.
     let late = Report {
         game: Some(1),
         ..Report::of(IrregularityKind::TwoHands, Some(Side::White))
     };
-    assert_eq!(refused(&mut watcher, 34_500, Command::Report(late)), "refused");
+    let needed = watcher.needs(&Command::Report(late));
+    assert_eq!(needed, Some(crate::watcher::Needed::Game(1)));
     assert_eq!(
         (watcher.game().game, uci(&watcher)),
         (Some(2), vec!["e2e4".to_owned()])
@@ -89,6 +90,7 @@ fn an_earlier_game_whose_start_was_put_right_is_corrected_from_the_right_positio
     let mut correction = correct(1, 0, &["d4", "d5", "Qd3"]);
     correction.game = Some(1);
     let order = Order {
+        expects: Default::default(),
         past: Some(past),
         by: None,
         command: Command::Correct(correction),

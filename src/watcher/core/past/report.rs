@@ -1,0 +1,144 @@
+//! A person reports an irregularity of an earlier game. Its case belongs to that game.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use shakmaty::Color;
+
+use super::{Case, Past};
+use crate::{
+    board::Sensed,
+    event::{Body, Certainty, Event, Irregularity, Resolution},
+    laws::{self, Facts},
+    time::Millis,
+    watcher::{
+        Rules,
+        clock::Clock,
+        command::{CommandError, Report},
+        core::Core,
+        ctx::Ctx,
+        game::{Ended, Game, Open, case_file::CaseFile},
+    },
+};
+
+impl Past {
+    /// The game as the watcher would have it, with the irregularities of `events`.
+    fn game(&self, events: &[Event], sensed: &Sensed, rules: Arc<Rules>, now: Millis) -> Game {
+        let mut game = Game::new(self.number, self.record.start.clone(), sensed, now);
+        game.record = self.record.clone();
+        game.outcome.result = self.result;
+        game.rules = rules;
+        game.is_past = true;
+        for event in events {
+            let Body::Irregularity(said) = &event.body else {
+                continue;
+            };
+            let ended = self.cases.get(&event.id).and_then(ended);
+            let is_off = ended
+                .as_ref()
+                .is_some_and(|ended| matches!(ended.how, Resolution::Dismissed | Resolution::Superseded));
+            let counted = said.offence_number > 0 && said.certainty != Certainty::Suspected && !is_off;
+            let open = open_of(event, said, &game.rules, counted, ended);
+            if let Some(side) = open.offender.filter(|_| counted) {
+                game.cases.offences[side as usize] += 1;
+            }
+            game.cases.closed.push(open);
+        }
+        game
+    }
+}
+
+fn ended(case: &Case) -> Option<Ended> {
+    let closed = case.ended.as_ref()?;
+    Some(Ended {
+        how: closed.how,
+        by: closed.by.clone(),
+        counted: false,
+        before: None,
+    })
+}
+
+fn open_of(event: &Event, said: &Irregularity, rules: &Rules, counted: bool, ended: Option<Ended>) -> Open {
+    let case = laws::Case {
+        edition: rules.laws,
+        time_control: rules.time_control,
+        supervision: rules.supervision,
+        facts: Facts::new(said.kind, said.offender),
+    };
+    Open {
+        id: event.id.clone(),
+        kind: said.kind,
+        offender: said.offender.map(Color::from),
+        ply: said.ply as usize,
+        target: None,
+        ruled: None,
+        act: None,
+        counted,
+        may_stand: false,
+        said: Millis(0),
+        case_file: Box::new(CaseFile::of_past(case, said.clone())),
+        by_hand: event.source.is_some(),
+        ended,
+    }
+}
+
+/// The rules by which the last irregularity of `events` was ruled on; else the `configured` ones.
+fn rules_of(events: &[Event], configured: &Rules) -> Rules {
+    let rulings = events.iter().rev().filter_map(|event| match &event.body {
+        Body::Irregularity(said) => Some(&said.ruling),
+        Body::RulingAmended(amended) => Some(&amended.ruling),
+        _ => None,
+    });
+    let mut named = rulings.filter_map(|ruling| {
+        Some((
+            read(ruling.laws.as_deref()?)?,
+            read(ruling.time_control.as_deref()?)?,
+        ))
+    });
+    let mut rules = configured.clone();
+    if let Some(named) = named.next() {
+        (rules.laws, rules.time_control) = named;
+    }
+    rules
+}
+
+fn read<T: DeserializeOwned>(name: &str) -> Option<T> {
+    serde_json::from_value(name.into()).ok()
+}
+
+impl Core {
+    /// Takes the report and rules on it, by the record of that game alone: nobody knows what stood on the board, or on the
+    /// clock.
+    pub(super) fn report_on(
+        &mut self,
+        now: Millis,
+        past: &Past,
+        events: &[Event],
+        report: Report,
+    ) -> Result<(), CommandError> {
+        let plies = past.record.plies();
+        let ply = report.ply.map_or(plies, |ply| (ply as usize).min(plies));
+        let sensed = Sensed::settled(past.record.stand_at(ply).placement());
+        let clock = Clock::new(self.settings.clock_side);
+        let rules = Arc::new(rules_of(events, &Rules::of(&self.settings)));
+        let mut game = past.game(events, &sensed, rules.clone(), now);
+        let mut ctx = Ctx {
+            now,
+            settings: &self.settings,
+            rules,
+            sensed: &sensed,
+            clock: &clock,
+            out: &mut self.out,
+            look_again: &mut None,
+            dump_wanted: &mut false,
+            sign_wanted: &mut false,
+            told: now,
+            catches_up: false,
+            lump_began: Millis(0),
+            lumped: None,
+            coincided: None,
+            gathered_until: None,
+        };
+        game.report(&mut ctx, report)
+    }
+}

@@ -1,0 +1,190 @@
+//! In the middle of games a board gets another name in the configuration, and one is taken out of it. The others play on.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use dgt2mqtt::link::file::read_capture;
+use fastrand::Rng;
+use serde_json::Value;
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber, heard},
+    hall::{Daemon, Seat, Simulator, configure, moves, until},
+    replayed::{Played, told},
+    seed::in_rounds,
+};
+
+/// How the daemon learns of another configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Reload,
+    Restart,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boards_that_are_renamed_and_removed_while_all_play() {
+    in_rounds(|random| the_configuration_changes(By::Reload, random)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_it_is_where_the_daemon_is_started_anew_for_it() {
+    in_rounds(|random| the_configuration_changes(By::Restart, random)).await;
+}
+
+async fn the_configuration_changes(by: By, mut random: Rng) {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "#").await;
+    let games: Vec<Played> = (0..3).map(|_| Played::by_chance(&mut random)).collect();
+    let paths: Vec<_> = games.iter().map(|game| game.path.clone()).collect();
+    let simulator = Simulator::start(&[], &paths);
+    let [stays, renamed, removed] = ["1", "2", "3"];
+    let config = write(
+        folder.path(),
+        mosquitto.port,
+        &games,
+        &simulator,
+        &[stays, renamed, removed],
+    );
+    let daemon = Daemon::start(&config);
+    games[1].some_instant(&subscriber, renamed, &mut random).await;
+    let change = || write(folder.path(), mosquitto.port, &games, &simulator, &[stays, "new"]);
+    let daemon = match by {
+        By::Restart => {
+            assert!(daemon.stop());
+            change();
+            Daemon::start(&config)
+        }
+        By::Reload => {
+            change();
+            daemon.signal("HUP");
+            until("the other configuration", PATIENCE, || {
+                let log = fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
+                log.contains("the configuration was read again").then_some(())
+            });
+            daemon
+        }
+    };
+    games[0].is_over(&subscriber, stays).await;
+    stands(&subscriber, "new", &games[1]).await;
+    let left = what_is_left(mosquitto.port).await;
+    assert!(daemon.stop());
+    for gone in [renamed, removed] {
+        let of = [format!("/board/{gone}/"), format!("/dgt2mqtt_gw_{gone}/")];
+        let left: Vec<_> = left
+            .iter()
+            .filter(|topic| of.iter().any(|of| topic.contains(of)))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+    for here in [
+        "/board/1/game",
+        "/board/new/game",
+        "/dgt2mqtt_gw_1/",
+        "/dgt2mqtt_gw_new/",
+    ] {
+        assert!(
+            left.iter().any(|topic| topic.contains(here)),
+            "{here} is missing: {left:?}"
+        );
+    }
+    if by == By::Reload {
+        games[0].is_whole(&config, &subscriber, stays).await;
+    }
+    for (board, game) in [
+        (stays, &games[0]),
+        (renamed, &games[1]),
+        (removed, &games[2]),
+        ("new", &games[1]),
+    ] {
+        let events = told(&config, &subscriber, board).await;
+        let (had, all) = (moves(&events), game.moves());
+        let is_right = match board {
+            "1" => had == all,
+            // Another name is another board: what is played from now on, and what the board's log has.
+            "new" => had.is_empty() || all.windows(had.len()).any(|part| is_same(part, &had)),
+            _ => all.starts_with(&had),
+        };
+        assert!(is_right, "board {board}: {had:?} of {all:?}:\n{}", lines(&events));
+        game.accuses_nobody_besides(&events);
+        println!(
+            "board {board}: {} half-moves of {}, {} events",
+            had.len(),
+            all.len(),
+            events.len()
+        );
+    }
+}
+
+/// The same half-moves. Those that nobody saw may be told in another order that comes to the same position.
+fn is_same(a: &[String], b: &[String]) -> bool {
+    let [mut a, mut b] = [a, b].map(<[String]>::to_vec);
+    a.sort_unstable();
+    b.sort_unstable();
+    a == b
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+/// Waits until the pieces on a board stand as they do at the end of the game.
+async fn stands(subscriber: &Subscriber, board: &str, game: &Played) {
+    let placement = game.last_placement();
+    let topic = format!("dgt2mqtt/gw/board/{board}/position");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let got = subscriber
+            .all()
+            .into_iter()
+            .rev()
+            .find(|got| got.topic == topic && !got.payload.is_empty());
+        let shown = got.map(|got| got.json()["placement"].clone());
+        if shown.as_ref().is_some_and(|shown| shown == placement) {
+            break;
+        }
+        assert!(
+            Instant::now() < deadline,
+            "board {board} shows {shown:?}, not {placement}:\n{}",
+            lines(&heard(subscriber, board).events)
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // The press may be still to come.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+}
+
+/// A configuration of these boards, in their order.
+fn write(folder: &Path, broker: u16, games: &[Played], simulator: &Simulator, ids: &[&str]) -> PathBuf {
+    let captures: Vec<_> = games
+        .iter()
+        .map(|game| read_capture(&game.path).unwrap())
+        .collect();
+    let seats: Vec<_> = ids
+        .iter()
+        .zip(&simulator.ports)
+        .zip(&captures)
+        .map(|((id, port), capture)| Seat {
+            id: (*id).to_owned(),
+            port,
+            capture,
+        })
+        .collect();
+    let config = configure(folder, broker, &seats);
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}[home_assistant]\n")).unwrap();
+    config
+}
+
+/// The topics of what the broker retains.
+async fn what_is_left(broker: u16) -> Vec<String> {
+    let late = Subscriber::new(broker, "#").await;
+    // What is retained comes before it.
+    late.publish("that-was-all", false, "", None).await;
+    late.wait("the rest", |got| got.topic == "that-was-all").await;
+    let retained = late.all().into_iter().filter(|got| got.retain);
+    retained.map(|got| got.topic).collect()
+}
