@@ -1,7 +1,7 @@
 //! An irregularity in 2 kB, with texts in all languages.
 //!
-//! Nothing is lost that another field does not say, but how the proposed times come about, and, where a person's note is
-//! long, the end of it. The whole is in the journal.
+//! Nothing is lost that another field does not say, but how the proposed times come about, the rules of the event and, where a person's
+//! note is long, the end of it. The whole is in the journal.
 
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ use crate::{
 
 /// The most bytes that an irregularity has as it is published.
 pub(in crate::mqtt) const MOST_BYTES: usize = 2048;
+
+/// Fields of a ruling that go last: how the proposed times come about, and the rules of the event.
+const SPARE_FIELDS: [&str; 3] = ["clock_working", "time_control", "laws"];
 
 /// Leaves out of an irregularity what can be spared, until it is short enough. `whole` then says where the rest is.
 pub(super) fn shorten(event: &mut Value) {
@@ -39,8 +42,13 @@ pub(super) fn shorten(event: &mut Value) {
             return;
         }
     }
-    if let Some(ruling) = event["ruling"].as_object_mut() {
-        ruling.remove("clock_working");
+    for field in SPARE_FIELDS {
+        if is_short(event) {
+            return;
+        }
+        if let Some(ruling) = event["ruling"].as_object_mut() {
+            ruling.remove(field);
+        }
     }
     cut_note(event);
 }

@@ -83,17 +83,16 @@ impl Core {
             return false;
         }
         let named = array_named(seen);
-        let first = self.settings.periods.first();
+        let is_set = self.clock.is_fresh(self.settings.periods.first());
         // What a game ended with may be nearly an initial position, too.
         let shows = |placement: &Placement| placement.agrees(seen) || game.is_shown(placement, seen);
         let is_new = || !shows(game.record.stand().placement());
+        let lacks_some = || is_new() && is_array_as_read(&named);
         let array = if over {
-            is_full_array(&named) || is_new() && (is_array_as_read(&named) || has_pawn_astray(&named))
+            is_full_array(&named) || lacks_some() || is_set && is_new() && has_pawn_astray(&named)
         } else {
-            let is_wrong = || is_nearly_right(&named) || has_pawn_astray(&named);
-            game.record.plies() > 0
-                && is_new()
-                && (is_array_as_read(&named) || self.clock.is_fresh(first) && is_wrong())
+            let is_wrong = || is_new() && (is_nearly_right(&named) || has_pawn_astray(&named));
+            game.record.plies() > 0 && (lacks_some() || is_set && is_wrong())
         };
         if !array
             || !over && game.lines.all().any(|line| shows(line.placement()))

@@ -33,11 +33,9 @@ const MADE_UP_FOR: usize = 4;
 impl Game {
     /// True when the player has left several of his half-moves unpressed: he may press for them now, one after the other (6.2.2).
     fn may_make_up_for(&self, press: &Press) -> bool {
-        let plies = self.record.plies();
-        let own = (0..plies)
-            .rev()
-            .filter(|ply| self.record.mover(*ply) == press.side);
-        let unpressed = |ply: &usize| self.record[*ply].completed_by == CompletedBy::Reply;
+        let plies = 1..=self.record.plies();
+        let own = plies.rev().filter(|ply| self.record.mover(*ply) == press.side);
+        let unpressed = |ply: &usize| self.record[*ply - 1].completed_by == CompletedBy::Reply;
         own.take(MADE_UP_FOR).filter(unpressed).count() > 1
     }
 
