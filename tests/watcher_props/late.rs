@@ -213,6 +213,9 @@ fn what_was_said_falsely_once_is_not_said() {
         );
     }
     for (name, ms, from) in [
+        // A press and the reply came in one instant, after a fraction of a second.
+        ("illegal-capture", 300, 3660),
+        ("illegal-capture", 600, 3500),
         ("illegal-second-loses", 5000, 8712),
         ("famous-rook-to-e1", 5000, 5989),
         // It was silent for two milliseconds less than a silence is.

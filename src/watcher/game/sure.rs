@@ -66,6 +66,15 @@ fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> boo
     finding.squares.into_iter().any(|square| flickers(square) > 1)
 }
 
+/// True when a piece was read to leave in the very instant of the press: both came in one lump, and nobody knows which was first.
+fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+    let left = |square: Square| {
+        let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
+        ctx.sensed.since(square) - gone
+    };
+    finding.squares.into_iter().any(|square| left(square) == finding.at)
+}
+
 impl Game {
     /// The certainty of `finding`, given what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
@@ -90,6 +99,7 @@ impl Game {
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
                         || has_flickered(ctx, finding, stood)
+                        || came_with_the_press(ctx, finding)
                         || self.may_be_no_half_move(ctx, finding)
                 }
                 _ => false,
