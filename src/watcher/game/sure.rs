@@ -72,7 +72,10 @@ fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
         ctx.sensed.since(square) - gone
     };
-    finding.squares.into_iter().any(|square| left(square) == finding.at)
+    finding
+        .squares
+        .into_iter()
+        .any(|square| left(square) == finding.at)
 }
 
 impl Game {
