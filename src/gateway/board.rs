@@ -222,6 +222,9 @@ impl BoardTask {
         let mut backoff = Backoff::new(first, longest, stable);
         let mut rng = fastrand::Rng::new();
         self.seat();
+        while let Ok(notice) = self.notices.try_recv() {
+            self.announced(&notice);
+        }
         self.drain().await;
         while !stop.is_cancelled() {
             let line = tokio::select! {

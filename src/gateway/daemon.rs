@@ -15,7 +15,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{broadcast::Receiver, mpsc, watch},
     task::{self, JoinError, JoinSet},
     time::{Instant, timeout},
 };
@@ -232,12 +232,7 @@ impl Daemon {
         };
         daemon.say_info();
         daemon.look_for_retired();
-        for id in daemon.plans.keys().cloned().collect::<Vec<_>>() {
-            daemon.start_board(&id, Duration::ZERO);
-        }
-        for notice in &daemon.notices {
-            daemon.announcer.announce(notice.clone());
-        }
+        daemon.start_boards(&daemon.notices.clone());
         Ok(daemon)
     }
 
@@ -261,15 +256,31 @@ impl Daemon {
         }
     }
 
+    /// Starts the tasks of all boards. What befell the journal is there when they begin: no event comes between a jump of the
+    /// numbers and the notice of it.
+    fn start_boards(&mut self, notices: &[Notice]) {
+        let ids = self.plans.keys().cloned();
+        let listening: Vec<_> = ids.map(|id| (id, self.announcer.listen())).collect();
+        for notice in notices {
+            self.announcer.announce(notice.clone());
+        }
+        for (id, notices) in listening {
+            self.start_listening(&id, Duration::ZERO, notices);
+        }
+    }
+
     fn start_board(&mut self, id: &Id, delay: Duration) {
+        self.start_listening(id, delay, self.announcer.listen());
+    }
+
+    fn start_listening(&mut self, id: &Id, delay: Duration, notices: Receiver<Notice>) {
         let Some(plan) = self.plans.get(id).cloned() else {
             return;
         };
         let (sender, mut receiver) = mpsc::channel(COMMANDS.1);
         self.commands.insert(id.clone(), sender);
-        let (shared, notices, heartbeat, stop) = (
+        let (shared, heartbeat, stop) = (
             self.shared.clone(),
-            self.announcer.listen(),
             self.heartbeat.clone(),
             self.stop_boards.child_token(),
         );

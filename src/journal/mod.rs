@@ -18,6 +18,7 @@ mod batch;
 mod budget;
 mod entry;
 mod handle;
+mod jump;
 mod mark;
 mod numbers;
 mod open;

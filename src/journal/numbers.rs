@@ -85,8 +85,9 @@ impl GamesMoved {
         if games <= self.floor && self.floor < self.base {
             snapshot["games"] = self.base.into();
             snapshot["game"] = Value::Null;
-            // The hypotheses of that game go with it.
+            // What was known of that game goes with it: its hypotheses, and what was seen before it began.
             snapshot["weighed"] = Value::Null;
+            snapshot["setup"] = Value::Null;
         } else {
             snapshot["games"] = self.number(games).into();
         }
@@ -101,6 +102,11 @@ impl Lift {
         } else {
             seq
         }
+    }
+
+    /// The last number of a board whose last number was `seq`.
+    pub(super) fn last_seq(&self, seq: u64) -> u64 {
+        self.seq(seq).max(self.base)
     }
 
     /// An event under its new number, with the new ids of the events that it names, also as JSON. None if it cannot be
@@ -208,12 +214,14 @@ mod tests {
         };
         assert_eq!([event(2), event(3), event(4), event(5)], [2, 3, 6, 7]);
         let kept = |games: u32| {
-            let kept = json!({ "seq": 9, "games": games, "game": {}, "weighed": {} }).to_string();
+            let kept =
+                json!({ "seq": 9, "games": games, "game": {}, "weighed": {}, "setup": {} }).to_string();
             let value: Value = serde_json::from_str(&lift.snapshot(Some(&kept)).unwrap()).unwrap();
-            (value["games"].as_u64().unwrap(), value["game"].is_null())
+            let gone = ["game", "weighed", "setup"].map(|part| value[part].is_null());
+            (value["games"].as_u64().unwrap(), gone)
         };
         // Two others followed the third game. What began since is a game of its own.
-        assert_eq!([kept(3), kept(4)], [(5, true), (6, false)]);
+        assert_eq!([kept(3), kept(4)], [(5, [true; 3]), (6, [false; 3])]);
         let fresh: Value = serde_json::from_str(&lift.snapshot(None).unwrap()).unwrap();
         assert_eq!(fresh, json!({ "seq": 0, "games": 5 }));
     }

@@ -20,6 +20,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{
     batch::{Batch, NewRow},
     entry::{JournalSettings, Notice, OutboxRow, Resume},
+    jump::{Jump, Jumps},
     mark::Mark,
     numbers::fresh_range,
     place::{self, beside},
@@ -174,6 +175,8 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
     let mut resumes = store.resumes().map_err(sqlite)?;
     let seq_base = store.seq_base().map_err(sqlite)?;
+    let jumps = store.jumps().map_err(sqlite)?.into_iter();
+    notices.extend(jumps.filter_map(|(board, jump)| jump.untold(&board, &resumes)));
     notices.extend(adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)?);
     Ok(Ready {
         store,
@@ -247,7 +250,7 @@ fn adopt_ceilings(
     resumes: &mut BTreeMap<String, Resume>,
 ) -> rusqlite::Result<Vec<Notice>> {
     let mut notices = Vec::new();
-    let mut batch = Batch::default();
+    let (mut batch, mut jumps) = (Batch::default(), Jumps::new());
     for (board, ceiling) in mark.ceilings() {
         let resume = resumes.entry(board.clone()).or_default();
         if resume.last_seq < *ceiling {
@@ -256,15 +259,18 @@ fn adopt_ceilings(
                 resume.last_seq,
                 ceiling + 1
             );
-            notices.push(Notice {
+            let notice = Notice {
                 board: Some(board.clone()),
                 ..Notice::new(notice::EVENTS_LOST, text)
-            });
+            };
+            jumps.insert(board.clone(), Jump::new(*ceiling, &notice));
+            notices.push(notice);
             resume.last_seq = *ceiling;
             batch.snapshots.insert(board.clone(), (*ceiling, None));
         }
     }
     if !batch.is_empty() {
+        store.note_jumps(jumps)?;
         store.write(&batch, super::wall_ms())?;
     }
     if let Err(error) = mark.clear() {

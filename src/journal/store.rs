@@ -7,6 +7,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use super::{
     batch::{Batch, NewCommand},
     entry::{CommandRecord, OutboxRow, Resume},
+    jump::Jumps,
 };
 
 /// Version of the tables, kept in `user_version`.
@@ -226,6 +227,26 @@ impl Store {
                 |row| row.get(0),
             )
             .optional()
+    }
+
+    /// The jumps of numbers that boards may not have told yet.
+    pub(crate) fn jumps(&self) -> rusqlite::Result<Jumps> {
+        let sql = "SELECT value FROM meta WHERE key = 'jumps'";
+        let json: Option<String> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        Ok(json
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default())
+    }
+
+    /// Notes these jumps besides.
+    pub(crate) fn note_jumps(&self, jumps: Jumps) -> rusqlite::Result<()> {
+        let mut all = self.jumps()?;
+        all.extend(jumps);
+        let Ok(json) = serde_json::to_string(&all) else {
+            return Ok(());
+        };
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('jumps', ?1)";
+        self.connection.execute(sql, [json]).map(|_| ())
     }
 
     /// Writes the boot id of the present daemon.

@@ -17,6 +17,16 @@ use super::{
 /// The ending of the file's name, behind that of the journal.
 const ENDING: &str = "round";
 
+/// The last event of a journal at some time, so that what came later can be told from what came before whatever the wall clock
+/// does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastEvent {
+    /// Its place in the order of the journal.
+    pub position: u64,
+    /// When it was written, as Unix time in milliseconds: another journal has another event in that place.
+    pub written_ms: i64,
+}
+
 /// A round in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InForce {
@@ -44,6 +54,9 @@ pub struct InForce {
     pub results: EnteredResults,
     /// When it began, as Unix time in milliseconds.
     pub since_ms: i64,
+    /// The last event that the journal had then; none where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_event: Option<LastEvent>,
     /// True once it was closed, so that the next may follow.
     pub closed: bool,
     /// The other rounds that were in force, by their numbers: people still put right what is wrong in them. None of these

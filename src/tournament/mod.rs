@@ -12,7 +12,7 @@ use shakmaty::{CastlingMode, Chess, fen::Fen};
 
 use crate::game::Period;
 pub use entered::{EnteredResults, HandGame};
-pub use in_force::InForce;
+pub use in_force::{InForce, LastEvent};
 pub use pairings::{Checked, Mistake, MistakeKind, Pairing, Pairings, PairingsError, Player};
 pub use tables::TablesWrong;
 

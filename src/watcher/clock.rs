@@ -180,7 +180,10 @@ impl Clock {
             self.found_running = reading.running;
             self.missed = self.shown.map(|shown| shown.missed(&reading, at_ms));
             self.heard_presses = 0;
-            self.stopped_at = (!reading.running).then_some(now).or(self.stopped_at);
+            let stood = self.shown.filter(|shown| shown.has_stood_until(&reading));
+            let stood_from = stood.and_then(|shown| shown.stopped_at);
+            let stands_from = (!reading.running).then_some(now);
+            self.stopped_at = stood_from.or(stands_from).or(self.stopped_at);
         }
         self.heard_ms = at_ms;
         self.watch.heard(now, reading);
@@ -221,6 +224,7 @@ impl Clock {
                 .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
             at_ms: self.heard_ms,
             stopped: !reading.running,
+            stopped_at: self.stopped_at,
             started_at: self.started_at,
         })
     }

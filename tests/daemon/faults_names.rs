@@ -2,7 +2,6 @@
 //! of one serial number neither gets the other's game.
 
 use std::{
-    collections::BTreeMap,
     io::{BufRead, BufReader, Write as _},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -26,17 +25,29 @@ use tokio::task::JoinSet;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, free_port},
-    hall::{Daemon, Seat, configure, journal, playing},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, playing, replay},
+    numbered::numbered,
+    offences::FROM_THE_ARRAY,
     page::Server,
     replayed::Played,
-    seed::{in_rounds, rng, rounds},
+    retold::{Retold, Tally},
+    seed::{in_rounds, in_rounds_at_once},
     wiring::{Restless, Wiring},
 };
+
+/// By then a game is over, or something of it is not told.
+const OVER: Duration = Duration::from_secs(45);
+/// How many rounds at a time: mostly they wait.
+const AT_ONCE: usize = 4;
+/// The board of each gateway on which a game is played. Of the game of the one gateway the other tells nothing.
+const GAME: &str = "1";
 
 /// A gateway in a folder of its own.
 struct Gateway {
     config: PathBuf,
     boards: Restless,
+    /// Who plays a game, and what `replay` tells of it.
+    game: Option<(Simulator, Vec<Value>)>,
     child: Option<Child>,
 }
 
@@ -58,6 +69,7 @@ impl Gateway {
         Self {
             config,
             boards,
+            game: None,
             child: None,
         }
     }
@@ -78,6 +90,47 @@ impl Gateway {
         self.child = Some(child.unwrap());
     }
 
+    /// Has one board more, on which a fixture is played.
+    fn with_game(mut self, name: &str, wiring: Wiring) -> Self {
+        let path = fixture(name);
+        let simulator = Simulator::start(wiring.options(), std::slice::from_ref(&path));
+        let mut config = std::fs::read_to_string(&self.config).unwrap();
+        config += &format!("[[board]]\nid = \"{GAME}\"\nport = \"{}\"\n", simulator.ports[0]);
+        std::fs::write(&self.config, config).unwrap();
+        self.game = Some((simulator, replay(&path, GAME)));
+        self
+    }
+
+    /// All its boards.
+    fn ids(&self) -> impl Iterator<Item = &str> {
+        let game = self.game.as_ref().map(|_| GAME);
+        self.boards.ids.iter().map(String::as_str).chain(game)
+    }
+
+    /// What it has told of its game.
+    fn retold(&self) -> Retold {
+        let (_, meant) = self.game.as_ref().unwrap();
+        Retold::new(&journal(&self.config, GAME), meant)
+    }
+
+    /// Waits for the end of its game, if that is told, and until all that it has on disk is published under the numbers that it has
+    /// there.
+    async fn tells_all(&self, subscriber: &Subscriber) {
+        let (deadline, over) = (Instant::now() + PATIENCE, Instant::now() + OVER);
+        loop {
+            let heard = events(subscriber);
+            let kept = self.ids().flat_map(|id| journal(&self.config, id));
+            let missing = kept.into_iter().find(|event| !heard.contains(event));
+            let retold = self.retold();
+            let is_over = retold.is_over || Instant::now() > over;
+            if is_over && missing.is_none() {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{retold:?}; {missing:?} is missing");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
     fn log(&self) -> PathBuf {
         self.config.with_file_name("daemon.log")
     }
@@ -92,6 +145,12 @@ impl Gateway {
             assert!(Instant::now() < deadline, "{what:?} is not said:\n{log}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+
+    /// How often it has found another of its name.
+    fn stood_by(&self) -> usize {
+        let log = std::fs::read_to_string(self.log()).unwrap();
+        log.matches("another gateway has our name").count()
     }
 
     /// What `check --connect` says of the broker, and whether all is well.
@@ -152,79 +211,72 @@ fn status(subscriber: &Subscriber) -> String {
     words.next_back().unwrap().text()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
-    two_have_one_name(Wiring::Alone).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Alone, rng, tally)).await;
+    tally.hold();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn so_it_is_with_two_gateways_that_have_a_line_of_many_boards_each() {
-    two_have_one_name(Wiring::Line).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Line, rng, tally)).await;
+    tally.hold();
 }
 
-async fn two_have_one_name(wiring: Wiring) {
-    let mut rng = rng();
-    for round in 0..rounds() {
-        let folder = tempfile::tempdir().unwrap();
-        let mosquitto = Mosquitto::start(folder.path(), "");
-        let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
-        let mut first = Gateway::wired(&folder.path().join("first"), mosquitto.port, wiring);
-        let mut second = Gateway::wired(&folder.path().join("second"), mosquitto.port, wiring);
-        first.start();
-        more(&subscriber, 3, &mut rng).await;
-        second.start();
-        second.says("another gateway has our name").await;
-        first.says("another gateway of our name").await;
-        more(&subscriber, 4, &mut rng).await;
-        assert_eq!(status(&subscriber), "online");
-        // It leaves without a word of its own, or its will is set right.
-        second.end(rng.bool());
-        more(&subscriber, 2, &mut rng).await;
-        subscriber
-            .wait("the right status", |_| status(&subscriber) == "online")
-            .await;
-        second.start();
-        tokio::time::sleep(Duration::from_millis(rng.u64(0..5000))).await;
-        let is_killed = rng.bool();
-        first.end(is_killed);
-        more(&subscriber, 4, &mut rng).await;
-        first.start();
-        more(&subscriber, 4, &mut rng).await;
-        second.end(rng.bool());
-        more(&subscriber, 4, &mut rng).await;
-        assert_eq!(status(&subscriber), "online", "round {round}");
-        for id in &first.boards.ids {
-            let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
-            for event in events(&subscriber).iter().filter(|event| event["board"] == **id) {
-                let seq = event["seq"].as_u64().unwrap();
-                let former = by_seq.insert(seq, event.clone());
-                let is_new = former.is_none();
-                assert!(
-                    former.is_none_or(|former| former == *event),
-                    "round {round}: number {seq} of board {id} twice"
-                );
-                assert!(
-                    !is_new || seq > highest,
-                    "round {round}: {seq} of board {id} after {highest}"
-                );
-                highest = highest.max(seq);
-            }
-            assert!(highest > 0, "round {round}: board {id} has said nothing");
-        }
-        first.end(false);
-        // What it has on disk was published, under the numbers that it has there.
-        for id in &first.boards.ids {
-            let kept = journal(&first.config, id);
-            let deadline = Instant::now() + PATIENCE;
-            loop {
-                let heard = events(&subscriber);
-                let Some(missing) = kept.iter().find(|event| !heard.contains(event)) else {
-                    break;
-                };
-                assert!(Instant::now() < deadline, "round {round}: {missing} is missing");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
+async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let mut gateway = |name| {
+        let game = FROM_THE_ARRAY[rng.usize(..FROM_THE_ARRAY.len())];
+        Gateway::wired(&folder.path().join(name), mosquitto.port, wiring).with_game(game, wiring)
+    };
+    let (mut first, mut second) = (gateway("first"), gateway("second"));
+    first.start();
+    more(&subscriber, 3, &mut rng).await;
+    second.start();
+    second.says("another gateway has our name").await;
+    first.says("another gateway of our name").await;
+    more(&subscriber, 4, &mut rng).await;
+    assert_eq!(status(&subscriber), "online");
+    // It leaves without a word of its own, or its will is set right.
+    second.end(rng.bool());
+    more(&subscriber, 2, &mut rng).await;
+    subscriber
+        .wait("the right status", |_| status(&subscriber) == "online")
+        .await;
+    second.start();
+    tokio::time::sleep(Duration::from_millis(rng.u64(0..5000))).await;
+    first.end(rng.bool());
+    more(&subscriber, 4, &mut rng).await;
+    first.start();
+    more(&subscriber, 4, &mut rng).await;
+    second.end(rng.bool());
+    more(&subscriber, 4, &mut rng).await;
+    assert_eq!(status(&subscriber), "online");
+    // What each has on disk was published, as soon as it has the name.
+    first.tells_all(&subscriber).await;
+    let before = second.stood_by();
+    second.start();
+    let deadline = Instant::now() + PATIENCE;
+    while second.stood_by() == before {
+        assert!(Instant::now() < deadline, "the second does not stand by");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    first.end(false);
+    second.tells_all(&subscriber).await;
+    second.end(false);
+    let told = events(&subscriber);
+    for id in first.ids() {
+        numbered(&told, id).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+    for gateway in [&first, &second] {
+        // A game is over for the one when the other has told later ones.
+        let kept = journal(&gateway.config, GAME);
+        let is_taken_up = kept.iter().any(|event| event["code"] == "journal_behind");
+        tally.take("two of one name", &gateway.retold(), is_taken_up);
     }
 }
 

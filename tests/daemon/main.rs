@@ -21,6 +21,8 @@ mod faketime;
 mod hall;
 #[path = "../help/lichess.rs"]
 mod lichess;
+#[path = "../help/numbered.rs"]
+mod numbered;
 #[path = "../help/offences.rs"]
 mod offences;
 #[path = "../help/page.rs"]
@@ -35,6 +37,8 @@ mod relay;
 mod relay_rules;
 #[path = "../help/replayed.rs"]
 mod replayed;
+#[path = "../help/retold.rs"]
+mod retold;
 #[path = "../help/rmqttd.rs"]
 mod rmqttd;
 #[path = "../help/seated.rs"]

@@ -266,13 +266,20 @@ pub fn commands(config: &Path, board: &str) -> Vec<Value> {
 /// Leaves of an irregularity what is published of it however long it is. `short/brief.rs` has tests of the rest.
 fn shorten(irregularity: &mut serde_json::Map<String, Value>) {
     irregularity.remove("whole");
-    irregularity["ruling"]
-        .as_object_mut()
-        .unwrap()
-        .remove("clock_working");
+    let ruling = irregularity["ruling"].as_object_mut().unwrap();
+    for field in ["clock_working", "time_control", "laws"] {
+        ruling.remove(field);
+    }
     for words in irregularity["text"].as_object_mut().unwrap().values_mut() {
         words.as_object_mut().unwrap().remove("advice");
     }
+}
+
+/// The events of a journal as they are published, and those that were published: an irregularity says there only what fits.
+pub fn as_published(mut events: Vec<Value>) -> Vec<Value> {
+    let irregularities = events.iter_mut().filter(|event| event["type"] == "irregularity");
+    irregularities.for_each(|event| shorten(event.as_object_mut().unwrap()));
+    events
 }
 
 /// Events without what differs from one run to the next: numbers, times, who the board said it was.

@@ -1,4 +1,5 @@
 //! Fixtures with an offence, for tests that strike the daemon while they are played.
+#![allow(dead_code)] // shared by several test programs.
 
 /// Offences after which nobody touches the board for three seconds.
 pub(crate) const OFFENCES: [&str; 6] = [
@@ -9,3 +10,6 @@ pub(crate) const OFFENCES: [&str; 6] = [
     "illegal-opponents-piece",
     "illegal-capture",
 ];
+/// Those that begin with the array. Who comes to another in the middle cannot know which way round the board lies.
+pub(crate) const FROM_THE_ARRAY: [&str; 5] =
+    [OFFENCES[0], OFFENCES[1], OFFENCES[2], OFFENCES[4], OFFENCES[5]];

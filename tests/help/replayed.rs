@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     broker::{PATIENCE, Subscriber, all_heard, heard},
-    hall::{are_numbered, comparable, difference, fixture, journal, moves, replay},
+    hall::{are_numbered, as_published, comparable, difference, fixture, journal, moves, replay},
 };
 
 /// Short games with an offence.
@@ -114,7 +114,8 @@ impl Played {
 pub async fn told(config: &Path, subscriber: &Subscriber, board: &str) -> Vec<Value> {
     let kept = journal(config, board);
     are_numbered(&kept);
-    assert_eq!(all_heard(subscriber, board, kept.len()).await, kept);
+    let heard = all_heard(subscriber, board, kept.len()).await;
+    assert_eq!(as_published(heard), as_published(kept.clone()));
     kept
 }
 
@@ -124,10 +125,22 @@ fn offence(event: &Value) -> Option<String> {
     is_one.then(|| format!("{} by {} at {}", event["kind"], event["offender"], event["ply"]))
 }
 
-/// Asserts that `events` tell of the play what `replay` tells of the capture at `path`: half-moves, irregularities, what became
-/// of them, results. Notices are of the machine. Where not `exactly`, as over a line for many boards, how certain it is and what the
-/// clock showed may differ.
+/// Asserts that `events` tell of the play what `replay` tells of the capture at `path`: [`difference_from_replay`].
 pub fn assert_as_replayed(events: &[Value], path: &Path, exactly: bool) {
+    if let Some(difference) = difference_from_replay(events, path, exactly) {
+        panic!("not as `replay` says: {difference}");
+    }
+}
+
+/// Where `events` tell something else of the play than `replay` tells of the capture at `path`: half-moves, irregularities, what
+/// became of them, results. Notices are of the machine. Where not `exactly`, as over a line for many boards, how certain it is and
+/// what the clock showed may differ.
+pub fn difference_from_replay(events: &[Value], path: &Path, exactly: bool) -> Option<String> {
+    let meant = of_play(&replay(path, "1"), exactly);
+    difference(&meant, &of_play(events, exactly))
+}
+
+fn of_play(events: &[Value], exactly: bool) -> Vec<Value> {
     const SAME: [&str; 9] = [
         "type",
         "kind",
@@ -139,18 +152,12 @@ pub fn assert_as_replayed(events: &[Value], path: &Path, exactly: bool) {
         "result",
         "to_ply",
     ];
-    let of_play = |events: &[Value]| {
-        let mut events = comparable(events);
-        let machine = ["notice", "board_connected", "clock_connected"];
-        events.retain(|event| machine.iter().all(|kind| event["type"] != *kind));
-        for event in events.iter_mut().filter(|_| !exactly) {
-            let fields = event.as_object_mut().unwrap();
-            fields.retain(|key, _| SAME.contains(&key.as_str()));
-        }
-        events
-    };
-    let meant = of_play(&replay(path, "1"));
-    if let Some(difference) = difference(&meant, &of_play(events)) {
-        panic!("not as `replay` says: {difference}");
+    let mut events = comparable(events);
+    let machine = ["notice", "board_connected", "clock_connected"];
+    events.retain(|event| machine.iter().all(|kind| event["type"] != *kind));
+    for event in events.iter_mut().filter(|_| !exactly) {
+        let fields = event.as_object_mut().unwrap();
+        fields.retain(|key, _| SAME.contains(&key.as_str()));
     }
+    events
 }

@@ -33,11 +33,18 @@ pub fn rounds() -> usize {
 /// Runs it once, or twenty times with `DGT2MQTT_FULL`, some at a time, each with chance and a runtime of its own; the seed is
 /// a fresh one.
 pub async fn in_rounds<T: Future<Output = ()>>(run: impl Fn(Rng) -> T + Copy + Send + 'static) {
-    const AT_ONCE: usize = 4;
+    in_rounds_at_once(4, run).await;
+}
+
+/// The same with so many at a time.
+pub async fn in_rounds_at_once<T: Future<Output = ()>>(
+    at_once: usize,
+    run: impl Fn(Rng) -> T + Copy + Send + 'static,
+) {
     let mut random = fresh_rng();
     let mut running = JoinSet::new();
     for _ in 0..rounds() {
-        if running.len() == AT_ONCE {
+        if running.len() == at_once {
             running.join_next().await.unwrap().unwrap();
         }
         let own = random.fork();

@@ -4,10 +4,10 @@
 //! `DGT2MQTT_FULL=1`: twenty times each, with instants from the seed.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use fastrand::Rng;
@@ -17,9 +17,20 @@ use crate::{
     broker::{Mosquitto, Subscriber},
     disk::ImageDisk,
     faketime,
-    seed::{rng, rounds},
+    hall::{Simulator, fixture, replay},
+    numbered::numbered,
+    offences::FROM_THE_ARRAY,
+    retold::{Retold, Tally},
+    seed::{in_rounds_at_once, rounds},
     wiring::{Restless, Wiring},
 };
+
+/// By then the game is over, or something is missing.
+const OVER: Duration = Duration::from_secs(45);
+/// How many rounds at a time: mostly they wait.
+const AT_ONCE: usize = 8;
+/// The board on which a game is played.
+const GAME: &str = "1";
 
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
 pub struct Scene {
@@ -27,22 +38,30 @@ pub struct Scene {
     pub subscriber: Subscriber,
     boards: Restless,
     pub config: PathBuf,
+    name: &'static str,
+    /// What `replay` tells of the game.
+    meant: Vec<Value>,
+    _game: Simulator,
     pub folder: tempfile::TempDir,
     /// By how much the wall clock of the daemons is off.
     stamp: Option<&'static str>,
 }
 
 impl Scene {
-    pub async fn new(wiring: Wiring, state: impl Fn(&Path) -> PathBuf) -> Self {
+    pub async fn new(wiring: Wiring, rng: &mut Rng, state: impl Fn(&Path) -> PathBuf) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mosquitto = Mosquitto::start(folder.path(), "");
         let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
         let boards = wiring.restless(folder.path());
+        let name = FROM_THE_ARRAY[rng.usize(..FROM_THE_ARRAY.len())];
+        let meant = replay(&fixture(name), GAME);
+        let game = Simulator::start(wiring.options(), &[fixture(name)]);
         let text = format!(
-            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nhealth_interval_s = 5\n{}",
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"mqtt://127.0.0.1:{}\"]\n[journal]\npath = \"{}\"\n[limits]\nhealth_interval_s = 5\n{}[[board]]\nid = \"{GAME}\"\nport = \"{}\"\n",
             mosquitto.port,
             state(folder.path()).join("journal.sqlite").display(),
-            boards.tables
+            boards.tables,
+            game.ports[0]
         );
         let config = folder.path().join("dgt2mqtt.toml");
         std::fs::write(&config, text).unwrap();
@@ -51,6 +70,9 @@ impl Scene {
             subscriber,
             boards,
             config,
+            name,
+            meant,
+            _game: game,
             folder,
             stamp: None,
         }
@@ -129,48 +151,47 @@ impl Scene {
             .await;
     }
 
-    /// No number of a board has two contents, and none comes late for who drops the numbers that he has seen. None is missing
-    /// but before a notice of what happened to the journal.
+    /// No number of a board has two contents, none comes late for who drops the numbers that he has seen, and none is missing but
+    /// at a jump that a notice names.
     fn check(&self, what: &str) {
-        let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
-        for id in &self.boards.ids {
-            let (mut by_seq, mut highest) = (BTreeMap::new(), 0);
-            let events = self.events();
-            let own = || events.iter().filter(|event| event["board"] == **id);
-            let is_journals = |event: &Value| {
-                event["code"]
-                    .as_str()
-                    .is_some_and(|code| code.starts_with("journal_"))
-            };
-            let notices: BTreeSet<_> = own()
-                .filter(|event| is_journals(event))
-                .filter_map(|event| event["seq"].as_u64())
-                .collect();
-            for event in own() {
-                let seq = event["seq"].as_u64().unwrap();
-                assert_eq!(event["id"], format!("gw/{id}/{seq}"));
-                let former = by_seq.insert(seq, event.clone());
-                let is_new = former.is_none();
-                assert!(
-                    former.is_none_or(|former| former == *event),
-                    "{what}: two events of board {id} have number {seq}\n{log}"
-                );
-                assert!(
-                    !is_new || seq > highest,
-                    "{what}: {seq} of board {id} comes after {highest}\n{log}"
-                );
-                // What was taken before the broker told its numbers comes first, with the number that it had.
-                let says_why = is_journals(event)
-                    || event["formerly"].is_string() && notices.range(seq..).next().is_some();
-                assert!(
-                    !is_new || seq == highest + 1 || says_why,
-                    "{what}: {seq} of board {id} comes after {highest}, and tells nothing of it: {event}\n{log}"
-                );
-                highest = highest.max(seq);
+        let events = self.events();
+        for id in self.boards.ids.iter().map(String::as_str).chain([GAME]) {
+            if let Err(wrong) = numbered(&events, id) {
+                let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
+                panic!("{what}: {wrong}\n{log}");
             }
-            assert!(highest > 0, "{what}: board {id} has said nothing\n{log}");
         }
     }
+
+    /// What is told of the game.
+    fn retold(&self) -> Retold {
+        let events = numbered(&self.events(), GAME).unwrap_or_default();
+        Retold::new(&events, &self.meant)
+    }
+
+    /// Waits for the end of the game, and for whatever else is to be said.
+    async fn game_over(&self) {
+        let deadline = Instant::now() + OVER;
+        while !self.retold().is_over && Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+
+    /// What is told of the game is what was played. Where the daemon has lost what it knew, it takes the game up from the position.
+    fn check_game(&self, what: &str, tally: &Tally) {
+        self.check(what);
+        let events = self.events().into_iter();
+        let has_lost = events
+            .filter(|event| event["board"] == GAME)
+            .any(|event| event["code"] == "journal_behind");
+        tally.take(&format!("{what}, {}", self.name), &self.retold(), has_lost);
+    }
+}
+
+/// Any instant of the game, up to its offence and beyond.
+async fn an_instant(rng: &mut Rng) {
+    tokio::time::sleep(Duration::from_millis(rng.u64(0..9000))).await;
 }
 
 pub struct Daemon(Child);
@@ -195,63 +216,66 @@ impl Drop for Daemon {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_card_that_dies_in_the_middle_of_a_game_gives_no_number_twice() {
-    a_card_dies(Wiring::Alone).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| a_card_dies(Wiring::Alone, rng, tally)).await;
+    tally.hold();
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn nor_does_a_card_that_dies_while_a_line_of_many_boards_is_played_on() {
-    a_card_dies(Wiring::Line).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| a_card_dies(Wiring::Line, rng, tally)).await;
+    tally.hold();
 }
 
-async fn a_card_dies(wiring: Wiring) {
-    let mut rng = rng();
-    for round in 0..rounds() {
-        let scene = Scene::new(wiring, |folder| folder.join("disk")).await;
-        let at = |name: &str| scene.folder.path().join(name);
-        let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
-            return;
-        };
-        let daemon = scene.start();
-        scene.more(4, &mut rng).await;
-        disk.fail();
-        scene.said("journal_failing").await;
-        scene.more(4, &mut rng).await;
-        if rng.bool() {
-            daemon.kill();
-        } else {
-            daemon.stop();
-        }
-        // It starts from memory on the card as it is.
-        let daemon = scene.start();
-        scene.more(4, &mut rng).await;
+async fn a_card_dies(wiring: Wiring, mut rng: Rng, tally: &Tally) {
+    let scene = Scene::new(wiring, &mut rng, |folder| folder.join("disk")).await;
+    let at = |name: &str| scene.folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let daemon = scene.start();
+    scene.more(4, &mut rng).await;
+    an_instant(&mut rng).await;
+    disk.fail();
+    scene.said("journal_failing").await;
+    scene.more(4, &mut rng).await;
+    if rng.bool() {
         daemon.kill();
-        let disk = disk.repair();
-        let before = scene.behind();
-        let daemon = scene.start();
-        scene
-            .subscriber
-            .wait("what the journal does not have of each board", |_| {
-                scene.behind().iter().zip(&before).all(|(now, then)| now > then)
-            })
-            .await;
-        scene.more(4, &mut rng).await;
-        daemon.kill();
-        scene.check(&format!("round {round}"));
-        // What it knows it has on the disk again: the next start finds nothing.
-        let said = scene.events().len();
-        let daemon = scene.start();
-        scene.more(3, &mut rng).await;
+    } else {
         daemon.stop();
-        scene.check(&format!("round {round}, in the end"));
-        let again = scene.events().split_off(said);
-        assert!(
-            again.iter().all(|event| event["code"] != "journal_behind"),
-            "{again:#?}"
-        );
-        drop(disk);
     }
+    // It starts from memory on the card as it is.
+    let daemon = scene.start();
+    scene.more(4, &mut rng).await;
+    daemon.kill();
+    let disk = disk.repair();
+    let before = scene.behind();
+    let daemon = scene.start();
+    scene
+        .subscriber
+        .wait("what the journal does not have of each board", |_| {
+            scene.behind().iter().zip(&before).all(|(now, then)| now > then)
+        })
+        .await;
+    scene.more(4, &mut rng).await;
+    scene.game_over().await;
+    daemon.kill();
+    scene.check("a dead card");
+    // What it knows it has on the disk again: the next start finds nothing.
+    let said = scene.events().len();
+    let daemon = scene.start();
+    scene.more(3, &mut rng).await;
+    daemon.stop();
+    scene.check_game("a dead card, in the end", tally);
+    let again = scene.events().split_off(said);
+    assert!(
+        again.iter().all(|event| event["code"] != "journal_behind"),
+        "{again:#?}"
+    );
+    drop(disk);
 }
 
 /// What happens to the folder of the journal while the daemon runs, or after it.
@@ -285,63 +309,77 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_journal_that_is_removed_or_restored_gives_no_number_twice() {
-    a_journal_is_harmed(Wiring::Alone, &HARMS).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| a_journal_is_harmed(Wiring::Alone, rng, tally)).await;
+    tally.hold();
 }
 
-/// Of what may happen to it one thing while the daemon runs, and all with `DGT2MQTT_FULL=1`.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn nor_does_a_journal_that_is_removed_while_a_line_of_many_boards_is_played_on() {
-    let harms = if rounds() > 1 { &HARMS } else { &HARMS[..1] };
-    a_journal_is_harmed(Wiring::Line, harms).await;
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| a_journal_is_harmed(Wiring::Line, rng, tally)).await;
+    tally.hold();
 }
 
-async fn a_journal_is_harmed(wiring: Wiring, harms: &[Harm]) {
-    let mut rng = rng();
-    for round in 0..rounds() {
-        for &(what, is_running, harm) in harms {
-            let scene = Scene::new(wiring, |folder| folder.join("state")).await;
-            let state = scene.folder.path().join("state");
-            let daemon = scene.start();
-            scene.more(4, &mut rng).await;
-            copy(&state, &state.with_extension("backup"));
-            scene.more(4, &mut rng).await;
-            if is_running {
-                harm(&state);
-                // Sometimes before anything was noticed.
-                let patience = if rng.bool() { 0 } else { 2500 };
-                tokio::time::sleep(Duration::from_millis(rng.u64(0..=patience))).await;
-                daemon.kill();
-            } else {
-                daemon.kill();
-                harm(&state);
-            }
-            let daemon = scene.start();
-            scene.more(4, &mut rng).await;
+async fn a_journal_is_harmed(wiring: Wiring, mut rng: Rng, tally: &Tally) {
+    // Over a line one of them, and all with `DGT2MQTT_FULL=1`.
+    let harms = if wiring == Wiring::Alone || rounds() > 1 {
+        &HARMS
+    } else {
+        &HARMS[..1]
+    };
+    for &(what, is_running, harm) in harms {
+        let scene = Scene::new(wiring, &mut rng, |folder| folder.join("state")).await;
+        let state = scene.folder.path().join("state");
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        copy(&state, &state.with_extension("backup"));
+        scene.more(4, &mut rng).await;
+        an_instant(&mut rng).await;
+        if is_running {
+            harm(&state);
+            // Sometimes before anything was noticed.
+            let patience = if rng.bool() { 0 } else { 2500 };
+            tokio::time::sleep(Duration::from_millis(rng.u64(0..=patience))).await;
             daemon.kill();
-            scene.check(&format!("{what}, round {round}"));
+        } else {
+            daemon.kill();
+            harm(&state);
         }
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        scene.game_over().await;
+        daemon.kill();
+        scene.check_game(what, tally);
     }
 }
 
 /// A computer without a battery for its clock, on which the journal is lost again and again before somebody sets the time.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn nor_does_one_that_is_removed_while_the_clock_shows_a_year_before_1970() {
     if faketime::library().is_none() {
         return;
     }
-    let mut rng = rng();
-    for round in 0..rounds() {
-        let mut scene = Scene::new(Wiring::Alone, |folder| folder.join("state")).await;
-        let state = scene.folder.path().join("state");
-        for stamp in [None, Some("-60y"), Some("-60y"), Some("-10y"), None] {
-            scene.stamp = stamp;
-            let daemon = scene.start();
-            scene.more(4, &mut rng).await;
-            daemon.kill();
-            std::fs::remove_dir_all(&state).unwrap();
-        }
-        scene.check(&format!("round {round}"));
+    let tally = Tally::new();
+    in_rounds_at_once(AT_ONCE, move |rng| the_clock_shows_a_year_before_1970(rng, tally)).await;
+    tally.hold();
+}
+
+async fn the_clock_shows_a_year_before_1970(mut rng: Rng, tally: &Tally) {
+    let mut scene = Scene::new(Wiring::Alone, &mut rng, |folder| folder.join("state")).await;
+    let state = scene.folder.path().join("state");
+    for stamp in [None, Some("-60y"), Some("-60y"), Some("-10y")] {
+        scene.stamp = stamp;
+        let daemon = scene.start();
+        scene.more(4, &mut rng).await;
+        daemon.kill();
+        std::fs::remove_dir_all(&state).unwrap();
     }
+    scene.stamp = None;
+    let daemon = scene.start();
+    scene.game_over().await;
+    daemon.kill();
+    scene.check_game("a year before 1970", tally);
 }

@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(10);
 
 /// A hall whose gateway sends `health` every half minute, as it does unless somebody changes it.
 async fn scene(state: &str) -> Scene {
-    let scene = Scene::new(Wiring::Alone, |folder| folder.join(state)).await;
+    let scene = Scene::new(Wiring::Alone, &mut rng(), |folder| folder.join(state)).await;
     let text = std::fs::read_to_string(&scene.config).unwrap();
     assert!(text.contains("health_interval_s = 5\n"));
     std::fs::write(&scene.config, text.replace("health_interval_s = 5\n", "")).unwrap();

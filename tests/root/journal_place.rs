@@ -222,6 +222,39 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     drop(disk);
 }
 
+/// A process that is killed before any event tells why numbers are missing leaves that to the next one.
+#[tokio::test]
+async fn a_jump_is_named_by_the_next_process_where_none_has_named_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    for has_unsent in [false, true] {
+        let (journal, _) = open(&path);
+        let last = journal.resume("7").await.last_seq;
+        if has_unsent {
+            append(&journal, "7", [last + 1, last + 2]).await;
+        }
+        let known = KnownNumbers {
+            last: last + 90,
+            ..KnownNumbers::default()
+        };
+        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        journal.disputed().wait_for(|is| *is).await.unwrap();
+        let said = journal.lift().await;
+        assert_eq!(codes(&said), ["journal_behind"]);
+        settled.await.unwrap();
+        journal.close().await;
+
+        let (journal, notices) = open(&path);
+        assert_eq!(notices, said, "nothing was told since");
+        let last = journal.resume("7").await.last_seq;
+        append(&journal, "7", [last + 1]).await;
+        journal.close().await;
+        let (journal, notices) = open(&path);
+        assert_eq!(codes(&notices), [""; 0], "the next event was the notice");
+        journal.close().await;
+    }
+}
+
 /// A journal that was restored, or lost, gives no game a number under which another one was told.
 #[tokio::test]
 async fn games_that_were_told_since_keep_their_numbers() {

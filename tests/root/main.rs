@@ -13,8 +13,14 @@ mod disk;
 mod faketime;
 #[path = "../help/hall.rs"]
 mod hall;
+#[path = "../help/numbered.rs"]
+mod numbered;
+#[path = "../help/offences.rs"]
+mod offences;
 #[path = "../help/replayed.rs"]
 mod replayed;
+#[path = "../help/retold.rs"]
+mod retold;
 #[path = "../help/seed.rs"]
 mod seed;
 #[path = "../help/station.rs"]

@@ -1,13 +1,21 @@
 //! Lines that gather what the board says for a while, all the time: nobody is accused on times that nobody measured.
 
-use std::env;
-
-use dgt2mqtt::sim::gathered::gathered;
+use dgt2mqtt::{capture::Capture, sim::gathered::gathered};
 
 use crate::{
+    late::{instants_of, is_full},
     play::{Fixture, fixtures, play_whole},
     said::accused_besides,
 };
+
+/// The capture, `ms` milliseconds later.
+fn later(capture: &Capture, ms: u64) -> Capture {
+    let mut capture = capture.clone();
+    for record in &mut capture.records {
+        record.at = record.at + ms;
+    }
+    capture
+}
 
 /// What comes of all fixtures over a line that gathers.
 #[derive(Default)]
@@ -16,49 +24,67 @@ struct Outcome {
     same: usize,
     /// Who is accused of what is not even suspected without the line.
     wrong: Vec<String>,
-    /// So many are accused of what is suspected without the line.
-    firmer: usize,
+    /// Who is accused of what is suspected without the line.
+    firmer: Vec<String>,
     /// So many accusations are missing.
     missing: usize,
     /// Who is accused without the line, and not even suspected with it.
     silent: Vec<String>,
 }
 
-/// Each fixture over a line that gathers for `ms`, which the watcher is told where `told`.
-fn gathers(fixtures: &[&Fixture], ms: u64, told: bool) -> Outcome {
+/// Each fixture over a line that gathers for `ms`, which the watcher is told where `told`. When the first period begins comes from
+/// `seed`.
+fn gathers(fixtures: &[&Fixture], ms: u64, told: bool, seed: u64) -> Outcome {
     let mut out = Outcome::default();
     for fixture in fixtures {
-        let mut late = gathered(&fixture.capture, ms);
+        let begins = instants_of(&fixture.name, seed ^ ms).u64(..ms);
+        let mut late = gathered(&later(&fixture.capture, begins), ms);
         if told {
             late.header.push("gathered", &format!("{ms} ms")).unwrap();
         }
         let (whole, late) = (fixture.whole(), play_whole(&late));
         out.same += usize::from(late.moves == whole.moves);
         let (late, whole) = (&late.events, &whole.events);
-        out.firmer += accused_besides(late, whole, false).len();
         out.missing += accused_besides(whole, late, false).len();
-        let name = |what: String| format!("{ms} ms, {}: {what}", fixture.name);
-        out.wrong
-            .extend(accused_besides(late, whole, true).into_iter().map(name));
+        let name = |what: String| format!("{ms} ms from {begins}, {}: {what}", fixture.name);
+        let besides = accused_besides(late, whole, true);
+        let mut firmer = accused_besides(late, whole, false);
+        firmer.retain(|one| !besides.contains(one));
+        out.firmer.extend(firmer.into_iter().map(name));
+        out.wrong.extend(besides.into_iter().map(name));
         out.silent
             .extend(accused_besides(whole, late, true).into_iter().map(name));
     }
-    out.firmer -= out.wrong.len();
     let known = if told { "known" } else { "not known" };
     println!(
         "{ms} ms, {known}: {} of {} games the same, {} accusations besides, {} of what is suspected without it, {} missing, {} of them not even suspected",
         out.same,
         fixtures.len(),
         out.wrong.len(),
-        out.firmer,
+        out.firmer.len(),
         out.missing,
         out.silent.len()
     );
     out
 }
 
-/// So many of a thousand games come out the same, and so many accuse a player of what is suspected alone where the line does not
-/// gather; and of the accusations so many are missing.
+/// Of these one is accused falsely on such a line, in some of its phases: a lever that is turned and springs back within a period
+/// is a press, and what was put wrong in one period and pressed for in the next is two acts. Everywhere else nobody is.
+const FALSE: [&str; 3] = [
+    "lever-springs-back-at-once",
+    "lever-turned-before-the-first-half-move",
+    "illegal-unexplained",
+];
+/// Of these one is accused of what is only suspected without the line. In the first nobody has done anything.
+const FIRMER: [&str; 3] = [
+    "piece-between-two-squares",
+    "dead-chip-and-an-illegal-move",
+    "fallen-in-blitz",
+];
+/// So many of 17,340 games, in full, have such a false accusation: measured were 35.
+const MOST_FALSE: usize = 40;
+
+/// Nobody is accused but in those games, in all but a few the half-moves are the same, and few accusations are missing.
 #[test]
 fn a_line_that_gathers_accuses_nobody() {
     let does_not = |fixture: &&Fixture| fixture.capture.header.gathered_ms().is_none();
@@ -67,26 +93,35 @@ fn a_line_that_gathers_accuses_nobody() {
         .iter()
         .map(|fixture| accused_besides(&fixture.whole().events, &[], true).len())
         .sum();
-    let full = env::var_os("DGT2MQTT_FULL").is_some();
-    let periods: &[u64] = if full { &[200, 500, 1000] } else { &[1000] };
-    for told in [true, false] {
-        for ms in periods {
-            let out = gathers(&fixtures, *ms, told);
-            let games = fixtures.len();
-            assert!(out.same * 1000 >= games * 975, "{} of {games} the same", out.same);
-            assert!(out.wrong.is_empty(), "{}", out.wrong.join("\n"));
-            assert!(out.firmer * 1000 <= games * 5, "{}", out.firmer);
-            // Of a shorter period it takes longer to know: what is said before that is suspected.
-            let missing = if *ms == 1000 {
-                out.missing
-            } else {
-                out.silent.len()
-            };
+    let (periods, seeds): (&[u64], _) = if is_full() {
+        (&[200, 500, 1000], 1..11)
+    } else {
+        (&[1000], 1..2)
+    };
+    let games = fixtures.len();
+    let is_of = |names: [&str; 3], one: &String| names.iter().any(|name| one.contains(&format!(" {name}: ")));
+    let mut wrong = Vec::new();
+    let lines = [true, false].map(|told| periods.iter().map(move |ms| (told, *ms)));
+    for (told, ms) in lines.into_iter().flatten() {
+        for seed in seeds.clone() {
+            let out = gathers(&fixtures, ms, told, seed);
+            assert!(out.same + 4 >= games, "{} of {games} the same", out.same);
             assert!(
-                missing * 1000 <= accusations * 60,
+                out.firmer.iter().all(|one| is_of(FIRMER, one)),
+                "{:#?}",
+                out.firmer
+            );
+            assert!(out.wrong.iter().all(|one| is_of(FALSE, one)), "{:#?}", out.wrong);
+            wrong.extend(out.wrong);
+            // Of a shorter period it takes longer to know: what is said before that is suspected.
+            let missing = if ms == 1000 { out.missing } else { out.silent.len() };
+            assert!(
+                missing <= 11,
                 "{missing} of {accusations} are missing: {}",
                 out.silent.join("\n")
             );
         }
     }
+    println!("{} accusations besides", wrong.len());
+    assert!(wrong.len() <= MOST_FALSE, "{wrong:#?}");
 }

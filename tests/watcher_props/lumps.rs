@@ -100,14 +100,14 @@ fn a_knock_and_an_early_reply_are_the_same_bytes_in_a_lump() {
     assert!(in_a_lump(&knocked) == in_a_lump(&replied));
 }
 
-/// So many of a hundred are told. What is silent are pieces that fell at the press: that they did is a matter of a quarter of
-/// a second.
+/// Nearly all are told. What is silent are above all pieces that fell at the press: that they did is a matter of a quarter of a
+/// second. Of 88 it was 1, and of 10,680 in full 114.
 #[test]
 fn an_offence_in_a_lump_is_not_passed_over() {
-    let (all, seeds, step): (&[u64], _, _) = if is_full() {
-        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1)
+    let (all, seeds, step, most): (&[u64], _, _, _) = if is_full() {
+        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1, 120)
     } else {
-        (&[2000, 20_000], 1..2, 2)
+        (&[2000, 20_000], 1..2, 2, 2)
     };
     let (mut told, mut silent) = (0, Vec::new());
     for ms in all {
@@ -120,9 +120,6 @@ fn an_offence_in_a_lump_is_not_passed_over() {
         "{told} of {of} told; neither said nor suspected:\n{}",
         silent.join("\n")
     );
-    assert!(
-        told * 100 >= of * 97,
-        "{told} of {of} told:\n{}",
-        silent.join("\n")
-    );
+    let count = silent.len();
+    assert!(count <= most, "{count} of {of} silent:\n{}", silent.join("\n"));
 }

@@ -318,6 +318,9 @@ fn nor_does_a_kill_at_any_instant_accuse_anybody() {
         }
     }
     println!("{tried} captures, {missed} offences missed");
+    // 24 of 582, and in full 467 of 11,640.
+    let most = if is_full() { 490 } else { 26 };
+    assert!(missed <= most, "{missed} offences missed");
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
@@ -338,13 +341,17 @@ fn what_was_said_falsely_after_a_restart_is_not_said() {
 }
 
 /// Half-moves or presses are missed, and nobody is accused of what came of it: an illegal move was put right meanwhile, and
-/// what was played instead was taken for an early reply to it; a press was missed; a piece that is not read moved.
+/// what was played instead was taken for an early reply to it; a press was missed; a piece that is not read moved. Or a position
+/// was set up beside a clock that stood before, and was started while nobody listened or later.
 #[test]
 fn nor_is_what_was_said_falsely_after_seconds_away() {
     for (name, at, away) in [
         ("illegal-king-left-in-check", 9517, 3396),
         ("taken-back-while-the-clock-runs", 8524, 764),
         ("dead-chip-that-moved-and-an-illegal-move", 1990, 3628),
+        ("position-set-up-while-the-clock-stood", 9715, 300),
+        ("position-set-up-while-the-clock-stood", 11_067, 300),
+        ("position-set-up-while-the-clock-stood", 11_412, 300),
     ] {
         let fixture = recorded(name);
         let wanted = told(fixture.whole()).1;

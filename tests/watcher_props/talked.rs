@@ -109,7 +109,7 @@ fn and_it_says_the_offences() {
 /// Where the hand of an offence falls into the time in which nobody listens, it may be missed.
 #[test]
 fn and_nearly_all_of_them_whenever_it_is_killed() {
-    are_said(5, |random, capture| {
+    are_said([2, 40], |random, capture| {
         let kills = Strikes::often(random, AWAY);
         (format!("{kills:?}"), killed(capture, kills))
     });
@@ -172,7 +172,9 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         missed.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(missed.len() * 100 <= offences * 10, "{}", missed.join("\n"));
+    // 14 of 230, and in full 92 of 1,170.
+    let most = if is_full() { 95 } else { 15 };
+    assert!(missed.len() <= most, "{}", missed.join("\n"));
 }
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the

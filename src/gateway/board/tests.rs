@@ -55,9 +55,14 @@ fn shared(journal: Journal) -> BoardContext {
 }
 
 async fn task(shared: &BoardContext) -> BoardTask {
+    task_at(shared, "usb:1", &[]).await
+}
+
+/// A task to which these notices were announced.
+async fn task_at(shared: &BoardContext, source: &str, announced: &[Notice]) -> BoardTask {
     let plan = BoardPlan {
         id: "7".parse().unwrap(),
-        source: "usb:1".parse().unwrap(),
+        source: source.parse().unwrap(),
         settings: Settings {
             gateway: "gw".to_owned(),
             board: "7".to_owned(),
@@ -65,8 +70,44 @@ async fn task(shared: &BoardContext) -> BoardTask {
         },
     };
     let pulse = Heartbeat::new(shared.clock).pulse("board 7");
-    let (_sender, notices) = broadcast::channel(1);
+    let (sender, notices) = broadcast::channel(8);
+    for notice in announced {
+        sender.send(notice.clone()).unwrap();
+    }
     BoardTask::new(plan, shared.clone(), pulse, notices).await
+}
+
+/// The notice says of numbers that jump why they do, and so nothing comes before it.
+#[tokio::test]
+async fn what_befell_the_journal_is_told_before_what_the_board_says() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = JournalSettings::at(folder.path().join("j.sqlite"));
+        let (journal, _) = Journal::open(settings, "gw").unwrap();
+        let squares = squares(false).map(|piece| format!("{:02x}", piece.0)).join(" ");
+        let capture = folder.path().join("board.dgtcap");
+        std::fs::write(&capture, format!("# dgtcap 1\n0.000 < 86 00 43 {squares}\n")).unwrap();
+        let behind = Notice::new(notice::JOURNAL_BEHIND, "its numbers jump from 0 to 1");
+        let source = format!("capture:{}", capture.display());
+        let task = task_at(&shared(journal.clone()), &source, &[behind]).await;
+        let stop = CancellationToken::new();
+        let (_commands, mut heard) = mpsc::channel(1);
+        let (running, ended) = (stop.clone(), stop.clone().drop_guard());
+        let stopped = tokio::spawn(async move { task.run(&mut heard, &running).await });
+        while journal.tick().await.depth < 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        drop(ended);
+        stopped.await.unwrap().unwrap();
+        let kinds: Vec<_> = journal
+            .unacked(0, 2)
+            .await
+            .into_iter()
+            .map(|row| row.kind)
+            .collect();
+        assert_eq!(kinds, ["notice", "board_connected"]);
+        journal.close().await;
+    }
 }
 
 /// The initial array, before or after 1.e4.

@@ -1,7 +1,5 @@
 //! Gives events other numbers when the broker knows numbers that the journal does not.
 
-use std::time::Duration;
-
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -23,12 +21,7 @@ impl Daemon {
         self.running.clear();
         self.stop_boards = CancellationToken::new();
         let found = self.shared.journal.lift().await;
-        for id in self.plans.keys().cloned().collect::<Vec<_>>() {
-            self.start_board(&id, Duration::ZERO);
-        }
-        for notice in found {
-            self.announcer.announce(notice.clone());
-            self.notices.push(notice);
-        }
+        self.start_boards(&found);
+        self.notices.extend(found);
     }
 }

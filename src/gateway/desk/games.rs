@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::{
     event::{Body, Event, GameResult},
-    journal::query::{Filter, each_event},
+    journal::query::{Filter, KeptEvent, each_event},
+    tournament::{InForce, LastEvent},
 };
 
 /// The events that tell that games begin, end and go on.
@@ -38,11 +39,77 @@ impl Game {
     }
 }
 
+/// When a round began. The place in the journal counts. The wall clock counts where the place is not known, or is one of
+/// another journal: somebody may have set it since.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RoundBegin {
+    pub(super) ms: i64,
+    pub(super) after: Option<LastEvent>,
+}
+
+impl From<&InForce> for RoundBegin {
+    fn from(in_force: &InForce) -> Self {
+        Self {
+            ms: in_force.since_ms,
+            after: in_force.last_event,
+        }
+    }
+}
+
+impl RoundBegin {
+    /// This, by a place only if the journal at `path` still has the event there.
+    fn in_journal(self, path: &Path) -> rusqlite::Result<Self> {
+        let Some(LastEvent { position, written_ms }) = self.after else {
+            return Ok(self);
+        };
+        let from = Filter {
+            after: position.checked_sub(1),
+            ..Filter::default()
+        };
+        let mut is_there = false;
+        each_event(path, &from, |kept| {
+            is_there = kept.position == position && kept.written_ms == written_ms;
+            false
+        })?;
+        Ok(Self {
+            after: self.after.filter(|_| is_there),
+            ..self
+        })
+    }
+
+    fn is_before(self, kept: &KeptEvent<'_>) -> bool {
+        match self.after {
+            Some(last) => kept.position > last.position,
+            None => kept.written_ms >= self.ms,
+        }
+    }
+}
+
+/// The last event of the journal at `path`; none where it cannot be read, or has none.
+pub(super) fn last_event(path: &Path) -> Option<LastEvent> {
+    let filter = Filter {
+        last: Some(1),
+        ..Filter::default()
+    };
+    let mut last = None;
+    let read = each_event(path, &filter, |kept| {
+        last = Some(LastEvent {
+            position: kept.position,
+            written_ms: kept.written_ms,
+        });
+        true
+    });
+    read.ok()?;
+    last
+}
+
 /// Games by board and number.
 type Games = BTreeMap<(String, Option<u32>), Game>;
 
-/// The games since `since_ms`, by those events of `kinds` that the journal at `path` has.
-fn games(path: &Path, since_ms: i64, kinds: &[&str]) -> Result<Games, String> {
+/// The games since `since`, by those events of `kinds` that the journal at `path` has.
+fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String> {
+    let unread = |error| format!("the journal cannot be read now ({error}): try again");
+    let since = since.in_journal(path).map_err(unread)?;
     let mut told: Vec<(u64, Event)> = Vec::new();
     for kind in kinds {
         let filter = Filter {
@@ -50,13 +117,13 @@ fn games(path: &Path, since_ms: i64, kinds: &[&str]) -> Result<Games, String> {
             ..Filter::default()
         };
         each_event(path, &filter, |kept| {
-            if kept.written_ms >= since_ms {
+            if since.is_before(&kept) {
                 let event = serde_json::from_str(kept.json).ok();
                 told.extend(event.map(|event| (kept.position, event)));
             }
             true
         })
-        .map_err(|error| format!("the journal cannot be read now ({error}): try again"))?;
+        .map_err(unread)?;
     }
     told.sort_by_key(|(position, _)| *position);
     let mut games = Games::new();
@@ -91,10 +158,10 @@ fn games(path: &Path, since_ms: i64, kinds: &[&str]) -> Result<Games, String> {
 pub(super) fn without_result(
     path: &Path,
     rounds: &BTreeSet<u32>,
-    since_ms: i64,
+    since: RoundBegin,
     paired: &BTreeMap<String, [Option<String>; 2]>,
 ) -> Result<Vec<Value>, String> {
-    let games = games(path, since_ms, &FRAME)?;
+    let games = games(path, since, &FRAME)?;
     let has_result = |board: &str| {
         let mut of_board = games.iter().filter(|((of, _), _)| of == board);
         of_board.any(|(_, game)| game.round.is_some_and(|round| rounds.contains(&round)) && game.is_over())
@@ -105,17 +172,17 @@ pub(super) fn without_result(
         .collect())
 }
 
-/// True where a game of `round`, which began at `since_ms`, has half-moves or a result.
-pub(super) fn has_begun(path: &Path, round: u32, since_ms: i64) -> Result<bool, String> {
-    let games = games(path, since_ms, &PLAY)?;
+/// True where a game of `round`, which began at `since`, has half-moves or a result.
+pub(super) fn has_begun(path: &Path, round: u32, since: RoundBegin) -> Result<bool, String> {
+    let games = games(path, since, &PLAY)?;
     let mut of_round = games.values().filter(|game| game.round == Some(round));
     Ok(of_round.any(|game| game.has_moves || game.result.is_some()))
 }
 
 /// Those of `boards` that have a part of the round which belongs to their tables: a result, or half-moves of a game
 /// that goes on. Games that were given up do not count.
-pub(super) fn played<'a>(path: &Path, since_ms: i64, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {
-    let games = games(path, since_ms, &PLAY)?;
+pub(super) fn played<'a>(path: &Path, since: RoundBegin, boards: &[&'a str]) -> Result<Vec<&'a str>, String> {
+    let games = games(path, since, &PLAY)?;
     let has_played = |board: &&&str| {
         let mut of_board = games.iter().filter(|((of, _), _)| of == **board);
         let goes_on = of_board.clone().next_back();
@@ -123,4 +190,80 @@ pub(super) fn played<'a>(path: &Path, since_ms: i64, boards: &[&'a str]) -> Resu
             || of_board.any(|(_, game)| game.is_over())
     };
     Ok(boards.iter().filter(has_played).copied().collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::journal::{Entry, Journal, JournalSettings};
+
+    const HOUR_MS: i64 = 3_600_000;
+
+    /// Adds to a journal a game of each of these boards and rounds, with the times at which the wall clock has them.
+    async fn play(path: &Path, games: &[(&str, u32, i64)]) {
+        let (journal, _) = Journal::open(JournalSettings::at(path), "gw").unwrap();
+        for (board, round, _) in games {
+            let event = |seq: u64, body: Value| {
+                let mut event = json!({ "v": 1, "id": format!("gw/{board}/{seq}"), "seq": seq, "board": board, "game": 1, "t": 0.0, "time": null });
+                event
+                    .as_object_mut()
+                    .unwrap()
+                    .extend(body.as_object().unwrap().clone());
+                serde_json::from_value(event).unwrap()
+            };
+            let start = json!({ "type": "game_started", "fen": "", "chess960": false, "round": round });
+            let end = json!({ "type": "game_ended", "result": "1-0", "reason": "position" });
+            let entry = Entry {
+                board: (*board).to_owned(),
+                events: vec![event(1, start), event(2, end)],
+                ..Entry::default()
+            };
+            journal.append(entry).await.await.unwrap();
+        }
+        journal.close().await;
+        let file = rusqlite::Connection::open(path).unwrap();
+        for (board, _, written_ms) in games {
+            let sql = "UPDATE events SET created_ms = ?1 WHERE board = ?2";
+            file.execute(sql, (written_ms, board)).unwrap();
+        }
+    }
+
+    fn open_boards(path: &Path, since: RoundBegin) -> usize {
+        let paired = ["1", "2"].map(|board| (board.to_owned(), [None, None]));
+        without_result(path, &BTreeSet::from([2]), since, &paired.into())
+            .unwrap()
+            .len()
+    }
+
+    /// The clock was days ahead in the round before, and was set right. In this round somebody sets it back by two hours.
+    #[tokio::test]
+    async fn games_are_of_the_round_after_whose_begin_they_came_whatever_the_wall_clock_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        let now = 1_000 * HOUR_MS;
+        play(&path, &[("3", 1, now + 240 * HOUR_MS)]).await;
+        let after = last_event(&path);
+        assert!(after.is_some());
+        play(&path, &[("1", 2, now - 2 * HOUR_MS), ("2", 2, now - HOUR_MS)]).await;
+        let since = RoundBegin { ms: now, after };
+        assert_eq!(open_boards(&path, since), 0);
+        assert!(has_begun(&path, 2, since).unwrap());
+        assert_eq!(played(&path, since, &["1", "2", "3"]).unwrap(), ["1", "2"]);
+    }
+
+    /// The journal was lost: its places are others, and the clock is all that there is.
+    #[tokio::test]
+    async fn in_another_journal_the_wall_clock_tells_which_games_are_of_the_round() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        let now = 1_000 * HOUR_MS;
+        play(&path, &[("1", 2, now + 1), ("2", 2, now - 1)]).await;
+        let after = Some(LastEvent {
+            position: 3,
+            written_ms: now - 5,
+        });
+        assert_eq!(open_boards(&path, RoundBegin { ms: now, after }), 1);
+        assert_eq!(open_boards(&path, RoundBegin { ms: now, after: None }), 1);
+    }
 }

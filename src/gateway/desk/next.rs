@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Refused, finish, games, refused, results};
+use super::{Desk, Done, Refused, finish, games, games::RoundBegin, refused, results};
 use crate::{
     broadcast::began_ms,
     config::Config,
@@ -88,12 +88,15 @@ impl Desk {
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
-            let since_ms = present.as_ref().map(|present| present.since_ms);
             let mut rounds = whole.formerly.clone();
             rounds.insert(round);
             let noted_ms = |round| began_ms(folder.as_deref()?, round);
-            let since_ms = since_ms.or_else(|| noted_ms(round)).unwrap_or_default();
-            let mut open = match games::without_result(&path, &rounds, since_ms, &paired) {
+            let noted = || RoundBegin {
+                ms: noted_ms(round).unwrap_or_default(),
+                after: None,
+            };
+            let since = present.as_ref().map_or_else(noted, RoundBegin::from);
+            let mut open = match games::without_result(&path, &rounds, since, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
             };
@@ -116,9 +119,13 @@ impl Desk {
                 let number = next.in_force.round;
                 return match next.paired() {
                     Ok(next) => {
-                        let since_ms = noted_ms(number).unwrap_or_else(wall_ms);
+                        let began = noted_ms(number);
                         let state = json!({ "round": number, "begun": true, "former": state });
-                        let next = InForce { since_ms, ..next };
+                        let next = InForce {
+                            since_ms: began.unwrap_or_else(wall_ms),
+                            last_event: games::last_event(&path).filter(|_| began.is_none()),
+                            ..next
+                        };
                         let next = match leaving {
                             Some(leaving) => next.after(leaving),
                             None => next,
@@ -129,7 +136,7 @@ impl Desk {
                 };
             }
             let closed = InForce {
-                since_ms,
+                since_ms: since.ms,
                 closed: true,
                 ..whole
             };

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Desk, Done, Refused, finish, games, refused};
+use super::{Desk, Done, Refused, finish, games, games::RoundBegin, refused};
 use crate::{
     broadcast::{began_ms, noted},
     config::{Config, lichess::lichess_rounds},
@@ -132,6 +132,7 @@ fn asked_round(asked: &PairingsAsked, before: Option<&InForce>) -> InForce {
         lichess: or_before(&asked.lichess, before.map(|before| &before.lichess)),
         start: or_before(&asked.start, before.map(|before| &before.start)),
         since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
+        last_event: before.and_then(|before| before.last_event),
         text: Some(asked.text.clone()).filter(|text| Pairings::has_rounds(text)),
         ..InForce::default()
     }
@@ -164,10 +165,13 @@ impl PairingsPut {
         let round = next.round;
         let folder = folder.as_deref();
         let is_present = present.as_ref().is_some_and(|present| present.round == round);
-        if let Some(noted) = folder
+        let noted = folder
             .filter(|_| is_new || !is_present)
-            .and_then(|folder| noted(folder, round))
-        {
+            .and_then(|folder| noted(folder, round));
+        if is_new && noted.is_none() {
+            next.last_event = games::last_event(path);
+        }
+        if let Some(noted) = noted {
             next.since_ms = noted.since_ms;
             if is_new && !is_present {
                 next.results = noted.results;
@@ -205,7 +209,11 @@ fn is_played(path: &Path, present: &InForce, folder: Option<&Path>) -> Result<bo
         return Ok(true);
     }
     let noted_ms = folder.and_then(|folder| began_ms(folder, present.round));
-    games::has_begun(path, present.round, noted_ms.unwrap_or(present.since_ms))
+    let since = RoundBegin {
+        ms: noted_ms.unwrap_or(present.since_ms),
+        after: present.last_event,
+    };
+    games::has_begun(path, present.round, since)
 }
 
 /// The players at the tables, with the boards that stand there. Games behind the last table have no board.

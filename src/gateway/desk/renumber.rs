@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Desk, Refused, finish, games, refused};
+use super::{Desk, Refused, finish, games, games::RoundBegin, refused};
 use crate::{
     broadcast::{began_ms, has_games},
     config::Config,
@@ -39,7 +39,9 @@ impl Desk {
             let mut right = right;
             let known = right.others.remove(&to);
             let has_results = known.as_ref().is_some_and(|known| !known.results.is_empty());
-            let has_begun = known.map_or(Ok(false), |known| games::has_begun(&path, to, known.since_ms));
+            let has_begun = known.map_or(Ok(false), |known| {
+                games::has_begun(&path, to, RoundBegin::from(&known))
+            });
             match has_begun {
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
                 Ok(begun) if begun || has_results || folder.is_some_and(|folder| has_games(folder, to)) => {

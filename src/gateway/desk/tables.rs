@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Change, Desk, Done, Refused, games, put::seats, refused};
+use super::{Change, Desk, Done, Refused, games, games::RoundBegin, put::seats, refused};
 use crate::{
     broadcast::began_ms,
     config::Config,
@@ -44,16 +44,22 @@ impl Desk {
         }
         let next = self.config_with(bound.as_deref());
         let round = config.round();
-        let since_ms = round.and_then(|round| Some(self.present(round)?.since_ms));
+        let since = round.and_then(|round| self.present(round)).map(RoundBegin::from);
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
             if let Some(round) = round {
-                let since_ms = since_ms.or_else(|| began_ms(&folder?, round)).unwrap_or_default();
+                let noted = || RoundBegin {
+                    ms: folder
+                        .and_then(|folder| began_ms(&folder, round))
+                        .unwrap_or_default(),
+                    after: None,
+                };
+                let since = since.unwrap_or_else(noted);
                 let order = next.tables();
                 let moved = tables::moved(&present, &order).into_iter();
                 let moved: Vec<&str> = moved.filter_map(|name| next.own(name)).collect();
-                match games::played(&path, since_ms, &moved) {
+                match games::played(&path, since, &moved) {
                     Ok(played) if played.is_empty() => {}
                     Ok(played) => return refused(&answer, &Refused::Played(played.join(", "), round)),
                     Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),

@@ -14,6 +14,7 @@ use crate::{
     event::notice,
     journal::{
         entry::{KnownNumbers, Notice, Resume, Written},
+        jump::Jump,
         numbers::{GamesMoved, Lift},
     },
 };
@@ -81,11 +82,32 @@ impl JournalWriter {
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
-        let beyond = std::mem::take(&mut self.beyond);
-        let notices = beyond
-            .into_iter()
-            .map(|(board, known)| self.lift_board(&board, known))
+        let beyond = std::mem::take(&mut self.beyond).into_iter();
+        let lifts: Vec<_> = beyond
+            .map(|(board, known)| {
+                let lift = self.lift_of(&board, known);
+                let text = behind(&board, &known, &lift);
+                tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+                let notice = Notice {
+                    board: Some(board.clone()),
+                    ..Notice::new(notice::JOURNAL_BEHIND, text)
+                };
+                (board, lift, notice)
+            })
             .collect();
+        let jumps = lifts.iter().map(|(board, lift, notice)| {
+            let last_seq = lift.last_seq(self.resume(board).last_seq);
+            (board.clone(), Jump::new(last_seq, notice))
+        });
+        // Before anything jumps: no process knows of the jump by the numbers alone.
+        if let Err(error) = self.store.note_jumps(jumps.collect()) {
+            tracing::warn!(%error, "cannot write down which numbers jump");
+        }
+        let mut notices = Vec::new();
+        for (board, lift, notice) in lifts {
+            self.lift_board(&board, &lift);
+            notices.push(notice);
+        }
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
@@ -98,8 +120,8 @@ impl JournalWriter {
         notices
     }
 
-    fn lift_board(&mut self, board: &str, known: KnownNumbers) -> Notice {
-        let resume = self.resume(board);
+    /// How the numbers of a board jump.
+    fn lift_of(&mut self, board: &str, known: KnownNumbers) -> Lift {
         let floor = self.floor(board);
         let games = GamesMoved {
             floor: self.games_sent(board, floor),
@@ -107,7 +129,7 @@ impl JournalWriter {
         };
         let unanswered = self.unanswered.remove(board);
         let floor = unanswered.map_or(floor, |first| floor.min(first.saturating_sub(1)));
-        let lift = Lift {
+        Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor,
             base: if known.is_above(floor) {
@@ -116,25 +138,23 @@ impl JournalWriter {
                 floor
             },
             games,
-        };
-        self.lift_pending(board, &lift);
-        if let Err(error) = self.lift_stored(board, &lift) {
+        }
+    }
+
+    fn lift_board(&mut self, board: &str, lift: &Lift) {
+        let resume = self.resume(board);
+        self.lift_pending(board, lift);
+        if let Err(error) = self.lift_stored(board, lift) {
             tracing::error!(%error, "cannot give events of board {board} other numbers");
         }
         let lifted = Resume {
-            last_seq: lift.seq(resume.last_seq).max(lift.base),
+            last_seq: lift.last_seq(resume.last_seq),
             snapshot: lift.snapshot(resume.snapshot.as_deref()),
         };
         let pending = (lifted.last_seq, lifted.snapshot.clone());
         self.pending.snapshots.insert(board.to_owned(), pending);
         self.floors.insert(board.to_owned(), lifted.last_seq);
         self.resumes.insert(board.to_owned(), lifted);
-        let text = behind(board, &known, &lift);
-        tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
-        Notice {
-            board: Some(board.to_owned()),
-            ..Notice::new(notice::JOURNAL_BEHIND, text)
-        }
     }
 
     fn lift_pending(&mut self, board: &str, lift: &Lift) {

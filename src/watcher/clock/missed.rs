@@ -42,6 +42,9 @@ pub(in crate::watcher) struct LastShown {
     /// Somebody had stopped it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) stopped: bool,
+    /// When somebody had stopped it. An older program did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stopped_at: Option<Millis>,
     /// When somebody had started it.
     #[serde(default)]
     pub(super) started_at: Millis,
@@ -66,6 +69,14 @@ impl LastShown {
         };
         let lever = Lever::after_press(self.side().other());
         (!self.stopped).then(|| ClockReading::of_seconds(left, right, true, lever))
+    }
+
+    /// True where it stood until the gap, and stands with the same times or was started since.
+    pub(super) fn has_stood_until(self, reading: &ClockReading) -> bool {
+        let side = self.side();
+        let shown = |side| reading.time(side).seconds;
+        let is_same = (shown(side), shown(side.other())) == (self.ran_s, self.stood_s);
+        self.stopped && (reading.running || is_same)
     }
 
     /// The presses before the clock shows `reading`, as its first word after the gap, at `at_ms`.

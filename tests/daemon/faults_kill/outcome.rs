@@ -1,0 +1,81 @@
+//! What came of many games that were struck, and how much of it may be missed.
+
+use super::play::{Try, accusations, play_all, suspicions};
+use crate::hall::moves;
+
+/// Of so many games one may have an offence of which nobody heard. A game takes 16 s, its offence 1 s, and after a strike nobody
+/// listens for up to 1.5 s.
+const UNHEARD_OF: usize = 10;
+
+/// What came of many: what was missed, which have other half-moves, and who was accused of nothing.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// Offences that are neither said nor suspected.
+    missed: Vec<String>,
+    /// The same, of those that were done while nobody listened.
+    unheard: Vec<String>,
+    /// Games with other half-moves.
+    otherwise: Vec<String>,
+    wrong: Vec<String>,
+    games: usize,
+}
+
+impl Outcome {
+    /// Of these games, of which so many are played at a time.
+    pub(super) async fn of(all: Vec<Try>, at_once: usize) -> Self {
+        let mut outcome = Self {
+            games: all.len(),
+            ..Self::default()
+        };
+        for (what, played) in play_all(all, at_once).await {
+            let (got, expected) = (moves(&played.got), moves(&played.expected));
+            if got != expected {
+                let otherwise = format!("{what}: {got:?} instead of {expected:?}");
+                outcome.otherwise.push(otherwise);
+            }
+            let (suspected, unheard) = (suspicions(&played.got), played.unheard());
+            let (got, mut left) = (accusations(&played.got), accusations(&played.expected));
+            for one in &got {
+                match left.iter().position(|wanted| wanted == one) {
+                    Some(place) => drop(left.remove(place)),
+                    None => outcome.wrong.push(format!("{what}: {one}")),
+                }
+            }
+            left.retain(|wanted| !suspected.contains(wanted));
+            for one in left {
+                let of = if unheard.contains(&one) {
+                    &mut outcome.unheard
+                } else {
+                    &mut outcome.missed
+                };
+                of.push(format!("{what}: {one}"));
+            }
+        }
+        outcome
+    }
+
+    /// Nobody is accused of what was not done. What was done while somebody listened is said, or suspected at least, and few offences
+    /// were done while nobody did. The half-moves are those of the game.
+    pub(super) fn hold(&self, what: &str) {
+        let Self {
+            missed,
+            unheard,
+            otherwise,
+            wrong,
+            games,
+        } = self;
+        println!(
+            "{what}: {} offences neither said nor suspected, {} more of which nobody heard, {} false, {} games otherwise",
+            missed.len(),
+            unheard.len(),
+            wrong.len(),
+            otherwise.len()
+        );
+        unheard.iter().for_each(|it| println!("  not heard: {it}"));
+        assert!(wrong.is_empty(), "false: {}", wrong.join("\n"));
+        assert!(missed.is_empty(), "missed: {}", missed.join("\n"));
+        assert!(otherwise.is_empty(), "otherwise: {}", otherwise.join("\n"));
+        let few = games.div_ceil(UNHEARD_OF);
+        assert!(unheard.len() <= few, "not heard: {}", unheard.join("\n"));
+    }
+}

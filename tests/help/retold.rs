@@ -1,0 +1,147 @@
+//! What was told of a game whose daemon has lost what it knew, held against what `replay` tells: the record may begin anew, from the
+//! position on the board, and is otherwise that of the game.
+#![allow(dead_code)] // shared by several test programs.
+
+use std::{collections::BTreeSet, sync::Mutex};
+
+use serde_json::Value;
+
+use crate::hall::moves;
+
+/// What came of several games, some of which were taken up from the position on the board.
+#[derive(Default)]
+pub struct Tally(Mutex<Counts>);
+
+#[derive(Default)]
+struct Counts {
+    games: usize,
+    taken_up: usize,
+    /// Of those taken up: what is told in another way.
+    otherwise: Vec<String>,
+    /// Of those taken up: accusations that are neither made nor suspected.
+    untold: usize,
+}
+
+impl Tally {
+    /// One for all rounds of a test.
+    pub fn new() -> &'static Self {
+        Box::leak(Box::default())
+    }
+
+    /// Takes a game. Nobody is accused besides. Where it was not taken up from the position, all is told as it was played.
+    pub fn take(&self, what: &str, retold: &Retold, is_taken_up: bool) {
+        assert!(retold.besides.is_empty(), "{what}: {retold:?}");
+        let mut counts = self.0.lock().unwrap();
+        counts.games += 1;
+        if !is_taken_up {
+            assert_eq!(retold.difference(), None, "{what}");
+            return;
+        }
+        counts.taken_up += 1;
+        counts.untold += retold.untold.len();
+        if !retold.is_whole() {
+            counts.otherwise.push(format!("{what}: {retold:?}"));
+        }
+    }
+
+    /// A game that is taken up while a piece stands where it may not, or is in a hand, may be told wrongly: one of ten at the most.
+    pub fn hold(&self) {
+        let counts = self.0.lock().unwrap();
+        println!(
+            "{} games, {} of them taken up from the position: {} told otherwise, {} accusations neither made nor suspected",
+            counts.games,
+            counts.taken_up,
+            counts.otherwise.len(),
+            counts.untold
+        );
+        let few = counts.taken_up.div_ceil(10);
+        assert!(counts.otherwise.len() <= few, "{:#?}", counts.otherwise);
+    }
+}
+
+/// What is told of a game in another way than `replay` tells it.
+#[derive(Debug, Default)]
+pub struct Retold {
+    /// Half-moves that are in no record, by their places in the game, counted from 0.
+    pub missing: Vec<usize>,
+    /// Records that are no part of the game.
+    pub otherwise: Vec<String>,
+    /// Accusations that `replay` does not make.
+    pub besides: Vec<String>,
+    /// Accusations that are neither made nor suspected.
+    pub untold: Vec<String>,
+    /// True when the record reaches the end of the game.
+    pub is_over: bool,
+}
+
+impl Retold {
+    /// `events` are those of a board in their order, and `meant` is what `replay` tells.
+    pub fn new(events: &[Value], meant: &[Value]) -> Self {
+        let game = moves(meant);
+        let mut retold = Self::default();
+        let mut told = BTreeSet::new();
+        for record in records(events) {
+            // A half-move that nobody can name may be any.
+            let is_same = |(told, made): (&String, &String)| told == made || told == "0000";
+            let is_told = |part: &[String]| record.iter().zip(part).all(is_same);
+            let mut parts = game.windows(record.len().max(1));
+            let Some(begins) = parts.position(is_told).filter(|_| !record.is_empty()) else {
+                if !record.is_empty() {
+                    retold.otherwise.push(format!("{record:?} of {game:?}"));
+                }
+                continue;
+            };
+            let ends = begins + record.len();
+            retold.is_over = ends == game.len();
+            let named = (begins..ends).filter(|place| record[place - begins] != "0000");
+            told.extend(named);
+        }
+        retold.missing = (0..game.len()).filter(|place| !told.contains(place)).collect();
+        let (accused, meant) = (accusations(events, false), accusations(meant, false));
+        let suspected = accusations(events, true);
+        retold.besides = accused.difference(&meant).cloned().collect();
+        let untold = meant.difference(&accused).filter(|one| !suspected.contains(*one));
+        retold.untold = untold.cloned().collect();
+        retold
+    }
+
+    /// What is told in another way, if anything is.
+    pub fn difference(&self) -> Option<String> {
+        let is_same = self.is_whole() && self.besides.is_empty() && self.untold.is_empty();
+        (!is_same).then(|| format!("{self:?}"))
+    }
+
+    /// All half-moves are told, and no other ones.
+    fn is_whole(&self) -> bool {
+        self.missing.is_empty() && self.otherwise.is_empty() && self.is_over
+    }
+}
+
+/// The half-moves of each record: of a game, or of what is told of it after it was begun anew. A half-move may be told again where
+/// the daemon had forgotten it.
+fn records(events: &[Value]) -> Vec<Vec<String>> {
+    let mut records = vec![Vec::new()];
+    for event in events {
+        let record = records.last_mut().unwrap();
+        match event["type"].as_str().unwrap() {
+            "game_started" => records.push(Vec::new()),
+            "move" => {
+                let ply = event["ply"].as_u64().unwrap() as usize;
+                assert!(ply <= record.len() + 1, "a half-move out of order: {event}");
+                record.truncate(ply - 1);
+                record.push(event["uci"].as_str().unwrap().to_owned());
+            }
+            "moves_retracted" => record.truncate(event["to_ply"].as_u64().unwrap() as usize),
+            _ => {}
+        }
+    }
+    records
+}
+
+/// Who is accused of what, or suspected. The number of the half-move depends on where the record begins.
+fn accusations(events: &[Value], suspected: bool) -> BTreeSet<String> {
+    let of_them =
+        |event: &&Value| event["type"] == "irregularity" && (event["certainty"] == "suspected") == suspected;
+    let said = |event: &Value| format!("{} of {}: {}", event["kind"], event["offender"], event["move"]);
+    events.iter().filter(of_them).map(said).collect()
+}
