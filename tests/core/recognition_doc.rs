@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 58] = [
+const FILES: [&str; 59] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -44,6 +44,7 @@ const FILES: [&str; 58] = [
     "watcher/game/overruled.rs",
     "watcher/core/lifecycle.rs",
     "watcher/core/meanwhile.rs",
+    "watcher/arrays.rs",
     "watcher/core/next_game.rs",
     "watcher/game/finish.rs",
     "watcher/game/gap.rs",

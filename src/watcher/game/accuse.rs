@@ -36,7 +36,8 @@ impl Game {
     fn may_make_up_for(&self, press: &Press) -> bool {
         let plies = 1..=self.record.plies();
         let own = plies.rev().filter(|ply| self.record.mover(*ply) == press.side);
-        let unpressed = |ply: &usize| self.record[*ply - 1].completed_by == CompletedBy::Reply;
+        let unheard = [CompletedBy::Reply, CompletedBy::Recovered];
+        let unpressed = |ply: &usize| unheard.contains(&self.record[*ply - 1].completed_by);
         own.take(MADE_UP_FOR).filter(unpressed).count() > 1
     }
 
