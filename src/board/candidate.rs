@@ -105,7 +105,7 @@ impl Candidate {
 }
 
 /// Where king and rook stand after they castled.
-pub(super) fn castled(king: Square, rook: Square) -> [Square; 2] {
+pub fn castled(king: Square, rook: Square) -> [Square; 2] {
     let files = if rook > king {
         [File::G, File::F]
     } else {

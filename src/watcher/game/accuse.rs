@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     board::{
-        Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason, explain,
+        Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason,
+        candidate::castled, explain,
     },
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
@@ -106,10 +107,14 @@ impl Game {
                 finding.squares = stand.placement().differing(&finding.seen);
                 finding.act = Some(UciMove::from_move(castling, self.record.mode()).to_string());
                 finding.target = Some(stand);
+                let stands = self.king_alone(ctx, castling, &finding.seen);
                 self.presses.judged = None;
                 self.accuse(ctx, finding, None);
                 let next = self.announced();
                 self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
+                if let Some(stands) = stands {
+                    self.lines.add(ctx.now, ctx.sensed, stands);
+                }
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
             Explanation::Legal | Explanation::OnlyMissing(_) => {
@@ -140,6 +145,24 @@ impl Game {
         let ruled = self.cases.open.last().and_then(|open| open.ruled);
         let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
         self.rebase(ctx, ways);
+    }
+
+    /// The hypothesis that the king alone has castled, as the board has `seen`, and that nobody minds.
+    fn king_alone(&self, ctx: &Ctx<'_>, castling: Move, seen: &Placement) -> Option<Line> {
+        let stand = self.record.stand().clone();
+        let Move::Castle { king, rook } = castling else {
+            return None;
+        };
+        let act = IllegalAct::left(Some((king, castled(king, rook)[0])), seen);
+        let left = Arc::new(stand.left_as(&act.placement()));
+        let best = self
+            .lines
+            .all()
+            .find(|line| line.plies.len() == self.announced())?;
+        let kind = PlyKind::Illegal(Box::new(act));
+        let mut stands = best.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
+        stands.charge(Item::PutRight, RESTORED);
+        Some(stands)
     }
 
     fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, by: Color, scene: Scene, act: IllegalAct) {

@@ -1,10 +1,12 @@
 //! What follows an irregularity: the players put the board right, or set up an earlier position.
 
+use std::sync::Arc;
+
 use shakmaty::Color;
 
 use super::{Game, Open, exchanged::promoted_otherwise};
 use crate::{
-    board::{Bill, Line, Placement, Ply, PlyKind},
+    board::{Bill, Line, Placement, Ply, PlyKind, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     watcher::{
@@ -263,6 +265,9 @@ impl Game {
 
     /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
     pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+        if self.take_put_straight(ctx) {
+            return;
+        }
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
             self.reinstate(ctx, many);
@@ -273,6 +278,34 @@ impl Game {
             }
         }
         self.record.withdrawn.clear();
+    }
+
+    /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
+    /// while the clock stood. Returns true if so.
+    fn take_put_straight(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let (next, offender) = (self.record.plies() + 1, self.to_move());
+        let is_open = |open: &Open| open.kind == IrregularityKind::IllegalMove && open.ply == next;
+        let Some(index) = self.cases.find(is_open) else {
+            return false;
+        };
+        let stand = self.record.stand().clone();
+        let seen = ctx.sensed.placement();
+        let shows = |made: &Candidate| self.is_shown(&made.after(stand.placement()), seen);
+        let Some(made) = stand.candidates().find(shows) else {
+            return false;
+        };
+        if ctx.clock.running() != Some(!offender) {
+            return false;
+        }
+        let (kind, after) = (PlyKind::Legal(made.mv), Arc::new(stand.after(&made)));
+        let before = Line::new(stand, ctx.sensed, ctx.now);
+        let line = before.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
+        if let Some(ply) = line.plies.last() {
+            self.resolve(ctx, index, Resolution::Restored);
+            self.announce(ctx, ply, CompletedBy::Ruling);
+            self.restart_lines(ctx);
+        }
+        true
     }
 
     /// Whose move it is.
