@@ -241,7 +241,7 @@ impl Daemon {
     }
 
     fn say_info(&self) {
-        let info = GatewayInfo::new(&self.config, &self.boot_id);
+        let info = GatewayInfo::new(&self.config, &self.boot_id, self.shared.journal.identity());
         match serde_json::to_vec(&info) {
             Ok(json) => self
                 .publisher_handle()

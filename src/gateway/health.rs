@@ -26,6 +26,8 @@ pub struct GatewayInfo {
     schema_version: u32,
     /// Another one after each start of the daemon.
     boot_id: String,
+    /// What tells its journal from any other.
+    journal: String,
     /// Its machine.
     host: String,
     /// Ids of the boards.
@@ -44,7 +46,7 @@ pub struct GatewayInfo {
 }
 
 impl GatewayInfo {
-    pub(super) fn new(config: &Config, boot_id: &str) -> Self {
+    pub(super) fn new(config: &Config, boot_id: &str, journal: &str) -> Self {
         let named = |board: &BoardConfig| {
             let players = config.seats(board).players;
             let is_named = players.iter().any(Option::is_some);
@@ -56,6 +58,7 @@ impl GatewayInfo {
             version: env!("CARGO_PKG_VERSION"),
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
+            journal: journal.to_owned(),
             host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             commands: config.commands,

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     thread,
 };
@@ -33,6 +34,7 @@ pub struct Journal {
     trouble: watch::Receiver<Vec<Notice>>,
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
+    identity: Arc<str>,
 }
 
 /// Resolves when an entry is on the disk, or refused.
@@ -58,7 +60,7 @@ impl Journal {
     pub fn open(settings: JournalSettings, gateway: &str) -> Result<(Self, Vec<Notice>), JournalError> {
         let mut ready = open::open(&settings, gateway)?;
         let notices = std::mem::take(&mut ready.notices);
-        let path = settings.path.clone();
+        let (path, identity) = (settings.path.clone(), ready.identity.as_str().into());
         let sqlite = |source| JournalError::Sqlite {
             path: path.clone(),
             source,
@@ -89,6 +91,7 @@ impl Journal {
             trouble,
             unsecured,
             disputed,
+            identity,
         };
         Ok((journal, notices))
     }
@@ -162,6 +165,12 @@ impl Journal {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(JournalRequest::Reconcile(known, answer)).await;
         receiver
+    }
+
+    /// What tells this journal from any other, also from one of a gateway of our name.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Tells the journal that another gateway gives out numbers under our name. Events that the journal takes from now

@@ -88,6 +88,8 @@ pub(crate) struct Ready {
     pub(crate) store: Store,
     /// The file of ceilings; none where nothing can be written.
     pub(crate) mark: Option<Mark>,
+    /// What tells this journal from any other.
+    pub(crate) identity: String,
     pub(crate) resumes: BTreeMap<String, Resume>,
     /// The number after which boards go on that the journal does not know.
     pub(crate) seq_base: u64,
@@ -125,6 +127,7 @@ fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     }
     Ok(Ready {
         resumes,
+        identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base: store.seq_base().map_err(sqlite)?,
         store,
         mark: None,
@@ -160,6 +163,8 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
             salvage.put_into(&mut store).map_err(sqlite)?;
         }
     }
+    let identity = store.identity().map_err(sqlite)?.unwrap_or_else(new_identity);
+    store.set_identity(&identity).map_err(sqlite)?;
     if let Some(base) = store.take_restored().map_err(sqlite)? {
         let text = format!(
             "the journal was restored from a backup: what was sent after the backup is not in it, and the numbers of the boards that it has jump to {base}"
@@ -181,6 +186,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     Ok(Ready {
         store,
         mark: Some(mark),
+        identity,
         resumes,
         seq_base,
         notices,
@@ -279,9 +285,14 @@ fn adopt_ceilings(
     Ok(notices)
 }
 
+fn new_identity() -> String {
+    format!("{:032x}", fastrand::u128(..))
+}
+
 /// What can still be read of a damaged file.
 #[derive(Debug, Default)]
 struct Salvage {
+    identity: Option<String>,
     highest: u64,
     rows: Vec<NewRow>,
 }
@@ -298,6 +309,9 @@ impl Salvage {
     /// Reads row by row, so that all rows before the damage count.
     fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let sql = "SELECT value FROM meta WHERE key = 'journal'";
+        // Without it the fresh file is another journal.
+        self.identity = connection.query_row(sql, [], |row| row.get(0)).ok();
         let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
         let mut rows = boards.query([])?;
         while let Some(row) = rows.next()? {
@@ -335,6 +349,9 @@ impl Salvage {
     /// Goes on in a fresh file, with these events and with numbers above all that were used.
     fn put_into(self, store: &mut Store) -> rusqlite::Result<()> {
         let base = fresh_range(self.highest);
+        if let Some(identity) = &self.identity {
+            store.set_identity(identity)?;
+        }
         store.set_seq_base(base)?;
         store.write(&self.into_batch(base), super::wall_ms())
     }

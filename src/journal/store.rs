@@ -249,6 +249,17 @@ impl Store {
         self.connection.execute(sql, [json]).map(|_| ())
     }
 
+    /// What tells this journal from any other, also of a gateway of the same name; none where that was never written.
+    pub(crate) fn identity(&self) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT value FROM meta WHERE key = 'journal'";
+        self.connection.query_row(sql, [], |row| row.get(0)).optional()
+    }
+
+    pub(crate) fn set_identity(&self, identity: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('journal', ?1)";
+        self.connection.execute(sql, [identity]).map(|_| ())
+    }
+
     /// Writes the boot id of the present daemon.
     pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";

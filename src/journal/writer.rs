@@ -52,6 +52,8 @@ pub(super) struct JournalWriter {
     mark: Option<Mark>,
     place: JournalPlace,
     gateway: String,
+    /// What tells the journal from any other, also where it is made anew.
+    identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
     /// The last number of each board that was given out before this process, or that a broker knows.
@@ -119,6 +121,7 @@ impl JournalWriter {
             waiting: Vec::new(),
             place: JournalPlace::of(&settings.path),
             gateway,
+            identity: ready.identity,
             settings,
             position,
             command,

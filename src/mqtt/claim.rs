@@ -32,10 +32,12 @@ pub(super) struct Word {
     holds: bool,
 }
 
-/// The one field of `info` that the claim reads.
-#[derive(Deserialize)]
+/// The fields of `info` that the claim reads.
+#[derive(Debug, Deserialize)]
 struct Info {
     boot_id: String,
+    /// None where the program is too old to tell.
+    journal: Option<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -55,9 +57,9 @@ pub(super) struct NameClaim {
     boot: String,
     host: String,
     stage: Stage,
-    /// What the broker retains in `status` and in `info` (the boot id) of the last holder.
+    /// What the broker retains in `status` and in `info` of the last holder.
     is_online: bool,
-    info: Option<String>,
+    info: Option<Info>,
     words: VecDeque<Word>,
     /// The machine of another gateway of our name, and when this gateway last heard of it.
     rival: Option<(String, Instant)>,
@@ -95,8 +97,7 @@ impl NameClaim {
             self.is_online = payload == "online";
             self.other_came_or_went(now);
         } else if *topic == topics.info() {
-            let info = serde_json::from_slice::<Info>(payload).ok();
-            self.info = info.map(|info| info.boot_id);
+            self.info = serde_json::from_slice(payload).ok();
         } else if *topic == topics.claim()
             && let Ok(word) = serde_json::from_slice::<Word>(payload)
             && word.boot != self.boot
@@ -153,7 +154,7 @@ impl NameClaim {
         if self.stage != Stage::Unknown {
             return;
         }
-        let is_others = self.info.as_ref().is_some_and(|boot| *boot != self.boot);
+        let is_others = self.info.as_ref().is_some_and(|info| info.boot_id != self.boot);
         if can_hear && self.is_online && is_others {
             self.ask(now);
         } else {
@@ -168,6 +169,12 @@ impl NameClaim {
             Stage::StandingBy(again) if again <= now => self.ask(now),
             _ => {}
         }
+    }
+
+    /// True where the last holder wrote another journal than `ours`.
+    pub(super) fn was_of_another(&self, ours: &str) -> bool {
+        let theirs = self.info.as_ref().and_then(|info| info.journal.as_deref());
+        theirs.is_some_and(|theirs| theirs != ours)
     }
 
     /// True while this gateway holds the name.
@@ -247,6 +254,21 @@ mod tests {
         let info = format!("{{\"boot_id\":\"{boot}\"}}");
         hears(claim, topics().info(), info.as_bytes(), now);
         claim.heard(true, now);
+    }
+
+    #[test]
+    fn who_wrote_another_journal_was_another() {
+        let now = Instant::now();
+        let told = |info: &str| {
+            let mut claim = NameClaim::new("b".to_owned(), "one".to_owned());
+            hears(&mut claim, topics().status(), b"offline", now);
+            hears(&mut claim, topics().info(), info.as_bytes(), now);
+            claim.was_of_another("ours")
+        };
+        assert!(told(r#"{"boot_id":"a","journal":"theirs"}"#));
+        assert!(!told(r#"{"boot_id":"a","journal":"ours"}"#));
+        assert!(!told(r#"{"boot_id":"a"}"#), "an older program does not tell");
+        assert!(!told(""));
     }
 
     /// Passes on what one gateway says to the other.

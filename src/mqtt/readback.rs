@@ -167,14 +167,20 @@ impl ReadBack {
         !self.is_deaf
     }
 
-    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before.
-    pub(super) fn compare(&mut self, journal: &Journal) -> bool {
+    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `is_anothers` where
+    /// another gateway had the name last: it may have ended before this one could know of it.
+    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.clone());
             let mut comparing = JoinSet::new();
-            comparing.spawn(async move { journal.reconcile(known).await.await.is_ok() });
+            comparing.spawn(async move {
+                if is_anothers {
+                    journal.stand_by(false).await;
+                }
+                journal.reconcile(known).await.await.is_ok()
+            });
             self.stage = Stage::Comparing(comparing);
         }
         self.is_compared

@@ -375,6 +375,44 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
     journal.close().await;
 }
 
+/// Another gateway of the name has given the first of these numbers to events of its own, and is gone again.
+#[tokio::test]
+async fn nor_does_it_keep_numbers_that_another_has_given_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=6).await;
+    let rows = journal.unacked(0, 100).await;
+    journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
+    let identity = journal.identity().to_owned();
+    journal.close().await;
+    let (journal, _) = open(&path);
+    assert_eq!(journal.identity(), identity);
+    journal.stand_by(false).await;
+    let known = KnownNumbers {
+        last: 4,
+        ceiling: 4,
+        game: 0,
+    };
+    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    let mut disputed = journal.disputed();
+    let is_disputed = disputed.wait_for(|is| *is);
+    tokio::time::timeout(Duration::from_secs(10), is_disputed)
+        .await
+        .expect("numbers 3 and 4 are another's")
+        .unwrap();
+    journal.lift().await;
+    settled.await.unwrap();
+    let rows = journal.unacked(0, 100).await;
+    let unsent: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+    assert_eq!(unsent, [7, 8, 9, 10], "above all that anybody has given out");
+    journal.close().await;
+    std::fs::remove_file(&path).unwrap();
+    let (other, _) = open(&path);
+    assert_ne!(other.identity(), identity);
+    other.close().await;
+}
+
 #[tokio::test]
 async fn a_start_on_a_disk_that_takes_no_writes_works_from_memory_until_it_does() {
     let folder = tempfile::tempdir().unwrap();

@@ -170,6 +170,7 @@ impl JournalWriter {
     fn move_in(&mut self) -> Result<(), Homeless> {
         let ready = open::open_writable(&self.settings.path, &self.gateway)?;
         self.store = ready.store;
+        self.store.set_identity(&self.identity)?;
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);

@@ -25,7 +25,7 @@ impl JournalWriter {
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
-                known.is_above(self.floor(board)) || known.game > self.games_sent(board, self.floor(board))
+                known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
             })
             .collect();
         if beyond.is_empty() {
@@ -43,6 +43,14 @@ impl JournalWriter {
     /// The last number of a board that may have been sent.
     fn floor(&self, board: &str) -> u64 {
         self.floors.get(board).copied().unwrap_or(self.seq_base)
+    }
+
+    /// The last number of a board that nobody can have given to another event. If another gateway gave out numbers, that is the
+    /// last one that a broker acknowledged.
+    fn certain(&self, board: &str) -> u64 {
+        let floor = self.floor(board);
+        let first = self.unanswered.get(board);
+        first.map_or(floor, |first| floor.min(first.saturating_sub(1)))
     }
 
     /// The last game of a board in events up to number `floor`.
@@ -108,6 +116,7 @@ impl JournalWriter {
             self.lift_board(&board, &lift);
             notices.push(notice);
         }
+        self.unanswered.clear();
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
@@ -121,21 +130,21 @@ impl JournalWriter {
     }
 
     /// How the numbers of a board jump.
-    fn lift_of(&mut self, board: &str, known: KnownNumbers) -> Lift {
+    fn lift_of(&self, board: &str, known: KnownNumbers) -> Lift {
         let floor = self.floor(board);
         let games = GamesMoved {
             floor: self.games_sent(board, floor),
             base: known.game.max(self.games_sent(board, floor)),
         };
-        let unanswered = self.unanswered.remove(board);
-        let floor = unanswered.map_or(floor, |first| floor.min(first.saturating_sub(1)));
+        let certain = self.certain(board);
         Lift {
             prefix: format!("{}/{board}/", self.gateway),
-            floor,
-            base: if known.is_above(floor) {
-                known.base()
+            floor: certain,
+            base: if known.is_above(certain) {
+                // A consumer may know all numbers up to the floor.
+                known.base().max(floor)
             } else {
-                floor
+                certain
             },
             games,
         }

@@ -43,7 +43,8 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             core.claim.heard(core.readback.can_hear(), now);
         }
         core.claim.tick(now);
-        if has_heard && core.claim.holds() && core.readback.compare(&core.journal) {
+        let is_anothers = core.claim.was_of_another(core.journal.identity());
+        if has_heard && core.claim.holds() && core.readback.compare(&core.journal, is_anothers) {
             self.begin();
         }
         self.speak();

@@ -92,7 +92,10 @@ impl Core {
             is_full_array(&named) || lacks_some() || is_set && is_new() && has_pawn_astray(&named)
         } else {
             let is_wrong = || is_new() && (is_nearly_right(&named) || has_pawn_astray(&named));
-            game.record.plies() > 0 && (lacks_some() || is_set && is_wrong())
+            // What lacks a piece may come of first half-moves to squares that are not read.
+            let plies = game.record.plies();
+            let may_lack_some = is_set || plies > MOST_UNREAD || is_full_array(&named);
+            plies > 0 && (may_lack_some && lacks_some() || is_set && is_wrong())
         };
         if !array
             || !over && game.lines.all().any(|line| shows(line.placement()))
