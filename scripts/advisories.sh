@@ -4,7 +4,7 @@
 # Ends with 0 where none has, 1 where one has, and 3 where nothing was checked: cargo-deny is missing, or there is no
 # database of advisories at hand and none can be fetched. Then it says "unchecked".
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 2
 
 unchecked() {
     echo "advisories are unchecked: $1" >&2
