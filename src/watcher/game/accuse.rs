@@ -108,7 +108,9 @@ impl Game {
                 finding.squares = stand.placement().differing(&finding.seen);
                 finding.act = Some(UciMove::from_move(castling, self.record.mode()).to_string());
                 finding.target = Some(stand);
-                let stands = self.king_alone(ctx, castling, &finding.seen);
+                // The updates of the rook may be lost. A dump would tell of it.
+                let is_read = ctx.sensed.last_dump().is_some_and(|dump| dump >= finding.at);
+                let stands = self.king_alone(ctx, castling, &finding.seen).filter(|_| is_read);
                 self.presses.judged = None;
                 self.accuse(ctx, finding, None);
                 let next = self.announced();

@@ -218,9 +218,12 @@ impl Game {
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let array = is_array_as_read(&array_named(seen));
         let least = usize::from(array && !self.is_to_be_put_right(seen));
-        (least..self.record.plies())
-            .rev()
-            .find(|ply| self.is_shown(self.record.stand_at(*ply).placement(), seen))
+        let placement = |ply: usize| self.record.stand_at(ply).placement();
+        let mut plies = (least..self.record.plies()).rev();
+        let found = plies.find(|ply| self.is_shown(placement(*ply), seen))?;
+        // The same stood before a press without a move. Whoever puts it up again takes that back, too.
+        let passed = found > least && placement(found) == placement(found - 1);
+        Some(found - usize::from(passed))
     }
 
     /// True where `seen` is the target of an open irregularity and at most one half-move was played since.
