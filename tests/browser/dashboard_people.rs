@@ -112,7 +112,7 @@ fn each_does_what_is_his_and_it_is_written_down_who_it_was() {
     // Also on this machine nobody comes in without a link.
     assert_eq!(http(server.port, "GET", "/api/cases", "", &Value::Null).0, 401);
     until("the board answers", PATIENCE, || {
-        (command(&server, "Anna", "resync", &json!({})).0 == 200).then_some(())
+        (command(&server, "Anna", "resync", &json!({})).1["ok"] == true).then_some(())
     });
 
     // Who it was follows from the token, whatever the browser says.

@@ -215,7 +215,7 @@ async fn descriptors_run_out(mut random: Rng) {
     a_while(&mut random).await;
     mosquitto.stop();
     mosquitto.resume();
-    evening.says(&["its limit is 3"]);
+    evening.says(&["limit 3"]);
     a_while(&mut random).await;
     limit(&evening.daemon, 1024);
     evening.ends_whole().await;
