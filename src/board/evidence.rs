@@ -101,7 +101,8 @@ impl Line {
     pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
         let us = Some(self.turn());
         let unread = self.faults.hidden | sensed.dead();
-        (unread.any() || !self.clock_runs) && self.differing.any()
+        unread.any() && self.differing.any()
+            || self.answered(sensed).any()
             || self.differing.into_iter().any(|square| {
                 let left = sensed.since(square).max(self.born);
                 sensed.is_felt()

@@ -101,7 +101,7 @@ fn impossible_pawns(placement: &Placement) -> usize {
 }
 
 /// So many pieces of the initial position, a king among them, may not be read.
-const MOST_UNREAD: usize = 2;
+pub const MOST_UNREAD: usize = 2;
 
 /// True when the placement looks like the beginning of a game, exact or with some pieces misplaced.
 #[must_use]
@@ -127,7 +127,7 @@ pub fn looks_like_start(placement: &Placement) -> bool {
         let opposite = king.single_square().map(Square::flip_vertical);
         opposite.is_some_and(|square| placement.at(square).is_empty()) && king_home(!color)
     };
-    let is_nearly_full = 32 - placement.occupied().count().min(32) <= MOST_UNREAD;
+    let is_nearly_full = placement.occupied().count() + MOST_UNREAD >= 32;
     let king_stands = |color| king_home(color) || is_array || is_nearly_full && opposite_is_empty(color);
     let between = (16..48)
         .filter(|i| !placement.at(Square::new(*i)).is_empty())

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, CastlingMode, Color, File, Rank, Square};
 
 use crate::{
-    board::{Code, Lines, Placement, Sensed, Stand},
+    board::{Code, Lines, Placement, Sensed, Stand, orientation::MOST_UNREAD},
     time::Millis,
 };
 
-/// So many pieces of an initial position may not be read.
-pub(super) const MOST_UNREAD: usize = 2;
+/// The squares between the armies.
+pub(super) const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
 /// Kings and queens of both players, exchanged.
 const MOST_EXCHANGED: usize = 4;
 

@@ -28,7 +28,11 @@ const EVERY: u64 = 2000;
 const AWAY: u64 = 600;
 
 /// Games in which the watcher suspects somebody for a moment, or withdraws what it said, and nobody has done anything.
-const NO_OFFENCES: [&str; 2] = ["piece-between-two-squares", "kings-drawn-by-a-step-out-of-turn"];
+const NO_OFFENCES: [&str; 3] = [
+    "four-presses-made-up-for",
+    "kings-drawn-by-a-step-out-of-turn",
+    "piece-between-two-squares",
+];
 
 /// What comes of a capture where the daemon is killed so.
 fn killed(capture: &Capture, kills: Strikes) -> Vec<Event> {
@@ -142,15 +146,19 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
             IrregularityKind::TouchMove | IrregularityKind::TwoHands
         )
     };
-    let mut random = Rng::with_seed(1);
     let (mut offences, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
-    for fixture in without_other_trouble(if is_full() { 1 } else { 6 }, 0) {
+    for fixture in without_other_trouble(1, 0) {
         let Fixture { name, capture, .. } = fixture;
         let whole = &fixture.whole().events;
         let mut told: Vec<_> = said(whole).into_iter().filter(|it| !is_of_hands(it)).collect();
         if NO_OFFENCES.contains(&name.as_str()) {
             told.clear();
         }
+        // Another fixture changes nothing for those that are there.
+        let seed = name
+            .bytes()
+            .fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
+        let mut random = Rng::with_seed(seed);
         for _ in 0..if told.is_empty() { 0 } else { 10 } {
             let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
             let events = struck(capture, strikes, kills);
@@ -172,9 +180,8 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         missed.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // 14 of 230, and in full 92 of 1,170.
-    let most = if is_full() { 95 } else { 15 };
-    assert!(missed.len() <= most, "{}", missed.join("\n"));
+    // 86 of 1,230.
+    assert!(missed.len() <= 95, "{}", missed.join("\n"));
 }
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the

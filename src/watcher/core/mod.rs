@@ -21,8 +21,8 @@ mod results;
 mod rules;
 pub(super) mod snapshot;
 mod start;
+mod started;
 mod table;
-mod transfer;
 mod unsaid;
 mod view;
 
@@ -44,7 +44,7 @@ use crate::{
         OrientationSetting, Settings, Snapshot,
         clock::{Clock, ClockEvent, Fit},
         ctx::Ctx,
-        game::{Game, Press, unclocked::Unclocked},
+        game::{Game, Press},
         outbox::{Heard, Outbox},
     },
 };
@@ -249,26 +249,6 @@ impl Core {
             clock: self.clock.state(),
             rest: None,
         });
-    }
-
-    fn clock_started(&mut self, at: Millis) {
-        self.started_otherwise();
-        self.look_for_transfer(at);
-        let Some((game, mut ctx)) = self.game_and_ctx(at) else {
-            return;
-        };
-        let stood = std::mem::take(&mut game.lines.frozen) || ctx.clock.stood();
-        game.restarts = stood && game.gap;
-        game.lines.set_clock_runs(true);
-        game.clock_used = true;
-        game.unclocked = Unclocked::default();
-        if let Some(side) = ctx.clock.running() {
-            game.sprang_back(side);
-        }
-        if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
-            game.started_again(&mut ctx);
-            game.lines.grow_all(at, ctx.sensed);
-        }
     }
 
     /// Notes what was heard, if it belongs to a game that goes on or may begin.

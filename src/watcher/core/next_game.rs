@@ -4,17 +4,15 @@ use shakmaty::Bitboard;
 
 use super::{Core, Phase};
 use crate::{
-    board::{Orientation, Placement},
+    board::{Orientation, Placement, orientation::MOST_UNREAD},
     event::GameResult,
     time::Millis,
     watcher::arrays::{
-        MOST_UNREAD, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right,
+        MIDDLE, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right,
     },
 };
 
-/// The squares between the armies.
-const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
-/// The same where the board lies sideways.
+/// The squares between the armies where the board lies sideways.
 const MIDDLE_SIDEWAYS: Bitboard = Bitboard(0x3c3c_3c3c_3c3c_3c3c);
 /// After a game, the initial position must stand for this long to begin the next one.
 const NEW_ARRAY_MS: u64 = 1000;

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use shakmaty::Bitboard;
-
 use crate::{
     board::{Lines, Placement, Sensed, orientation::looks_like_start},
     game::periods::Period,
     time::Millis,
     watcher::{
         arrays::{
-            Array, array_named, is_after_first_moves, is_full_array, is_nearly_right, kind_of, rank, stand_of,
+            Array, MIDDLE, array_named, is_after_first_moves, is_full_array, is_nearly_right, kind_of, rank,
+            stand_of,
         },
         clock::Clock,
         midway::Midway,
@@ -81,7 +80,6 @@ impl Setup {
 
     /// True where a piece has stood in the middle of the board since that was first read: it has moved there.
     fn has_moved(&self, placement: &Placement, sensed: &Sensed) -> bool {
-        const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
         let stood = |square| self.read_since.is_some_and(|since| sensed.since(square) <= since);
         (placement.occupied() & MIDDLE).into_iter().any(stood)
     }

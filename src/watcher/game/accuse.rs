@@ -17,7 +17,7 @@ use crate::{
         Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason,
         candidate::castled, explain,
     },
-    event::{Certainty, CompletedBy},
+    event::Certainty,
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
@@ -28,19 +28,7 @@ const SPARE: f32 = 1.0;
 /// Cost of the hypothesis that the player replaced the pawn by nothing and that play goes on, in nats.
 const NOTHING_THERE: f32 = 4.0;
 
-/// A player makes up for the presses of so many half-moves.
-const MADE_UP_FOR: usize = 4;
-
 impl Game {
-    /// True when the player has left several of his half-moves unpressed: he may press for them now, one after the other (6.2.2).
-    fn may_make_up_for(&self, press: &Press) -> bool {
-        let plies = 1..=self.record.plies();
-        let own = plies.rev().filter(|ply| self.record.mover(*ply) == press.side);
-        let unheard = [CompletedBy::Reply, CompletedBy::Recovered];
-        let unpressed = |ply: &usize| unheard.contains(&self.record[*ply - 1].completed_by);
-        own.take(MADE_UP_FOR).filter(unpressed).count() > 1
-    }
-
     /// The player to move has pressed and no legal half-move explains the board.
     pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
         let stand = self.record.stand().clone();
@@ -69,7 +57,7 @@ impl Game {
             }
             Explanation::Nothing => {
                 let kind = IrregularityKind::PressWithoutMove;
-                let certainty = if self.is_no_reaction(press) || self.may_make_up_for(press) {
+                let certainty = if self.is_no_reaction(press) {
                     Certainty::Suspected
                 } else {
                     Certainty::Certain

@@ -217,27 +217,16 @@ impl Game {
         self.restart_lines(ctx);
     }
 
-    /// Enters a half-move of a gap into the record that the watcher cannot name; `act` is what it left.
+    /// Enters a half-move into the record that the watcher cannot name; `act` is what it left.
     fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
-        self.announce_nameless(ctx, act, pressed, CompletedBy::Recovered);
-        self.doubt.of_gap(self.record.plies());
-    }
-
-    /// Enters a half-move into the record that has no name; `act` is what it left.
-    pub(super) fn announce_nameless(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        act: &IllegalAct,
-        pressed: Millis,
-        completed_by: CompletedBy,
-    ) {
         let before = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
         let left = Arc::new(self.record.stand().left_as(&act.placement()));
         let kind = PlyKind::Illegal(Box::new(act.clone()));
         let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
         if let Some(mut ply) = line.plies.last().cloned() {
             ply.pressed = Some(pressed);
-            self.announce(ctx, &ply, completed_by);
+            self.announce(ctx, &ply, CompletedBy::Recovered);
+            self.doubt.of_gap(self.record.plies());
         }
     }
 

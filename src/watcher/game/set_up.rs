@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, CastlingMode};
 
-use super::{Game, Press, press::PressQueue};
+use super::{Game, Press};
 use crate::{
     board::{Line, Placement, Stand, bridge, candidate::Candidate},
     event::{Resolution, notice},
@@ -96,19 +96,14 @@ impl Game {
         while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
             self.resolve(ctx, index, Resolution::Superseded);
         }
-        let presses = std::mem::take(&mut self.presses);
+        let mut presses = std::mem::take(&mut self.presses);
         self.go_on_from(ctx, &set_up, press.side);
-        self.press_again(ctx, presses, press);
-        true
-    }
-
-    /// `presses`, with `press` as the one to be judged, belong to half-moves of the hypotheses as they are now.
-    pub(super) fn press_again(&mut self, ctx: &Ctx<'_>, mut presses: PressQueue, press: &Press) {
         presses.judged.get_or_insert_with(|| press.clone());
         for press in presses.judged.iter().chain(&presses.later) {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
         self.presses = presses;
+        true
     }
 }
 

@@ -16,6 +16,8 @@ use crate::{
     },
 };
 
+/// A player makes up for the press of one of so many half-moves.
+const MADE_UP_FOR: usize = 4;
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
 const SHAKY: usize = 24;
 /// A clock that runs shows what was pressed in a gap so long after it at the latest (milliseconds): it sends a frame each
@@ -94,6 +96,7 @@ impl Game {
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
+                IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
                 IrregularityKind::MovedOutOfTurn => {
                     self.may_have_left_at_once(ctx, finding)
                         || has_hopped(ctx, finding, stood)
@@ -122,6 +125,15 @@ impl Game {
         } else {
             finding.certainty
         }
+    }
+
+    /// True when the player has left one of his last half-moves unpressed: he may press for it now (6.2.2).
+    fn may_make_up_for(&self, finding: &Finding) -> bool {
+        let plies = (1..=self.record.plies()).rev();
+        let own = plies.filter(|ply| Some(self.record.mover(*ply)) == finding.offender);
+        let unheard = [CompletedBy::Reply, CompletedBy::Recovered];
+        let mut last = own.take(MADE_UP_FOR);
+        last.any(|ply| unheard.contains(&self.record[ply - 1].completed_by))
     }
 
     /// True when the piece of the half-move at which pieces were displaced stands between two squares. Then the displaced piece may

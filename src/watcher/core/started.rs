@@ -1,4 +1,4 @@
-//! The position was transferred to the board that lies another way round: the remedy of 7.2.2 for a board that lay sideways.
+//! The clock was started: a game goes on, perhaps from a position that was put up or transferred meanwhile.
 
 use super::{Core, Phase};
 use crate::{
@@ -6,13 +6,34 @@ use crate::{
     event::{Resolution, notice},
     terms::IrregularityKind,
     time::Millis,
-    watcher::game::Open,
+    watcher::game::{Open, unclocked::Unclocked},
 };
 
 impl Core {
-    /// The clock runs again. Where the position of the record stands on the board another way round, the board lies so from now on,
-    /// and the game goes on.
-    pub(super) fn look_for_transfer(&mut self, now: Millis) {
+    /// The clock was started at `at`.
+    pub(super) fn clock_started(&mut self, at: Millis) {
+        self.started_otherwise();
+        self.look_for_transfer(at);
+        let Some((game, mut ctx)) = self.game_and_ctx(at) else {
+            return;
+        };
+        let stood = std::mem::take(&mut game.lines.frozen) || ctx.clock.stood();
+        game.restarts = stood && game.gap;
+        game.lines.set_clock_runs(true);
+        game.clock_used = true;
+        game.unclocked = Unclocked::default();
+        if let Some(side) = ctx.clock.running() {
+            game.sprang_back(side);
+        }
+        if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
+            game.started_again(&mut ctx);
+            game.lines.grow_all(at, ctx.sensed);
+        }
+    }
+
+    /// Where the position of the record stands on the board another way round, it was transferred, as 7.2.2 prescribes for a board
+    /// that lay sideways. The board lies so from now on, and the game goes on.
+    fn look_for_transfer(&mut self, now: Millis) {
         let (Phase::Game(game), Some(raw)) = (&self.phase, &self.raw) else {
             return;
         };
