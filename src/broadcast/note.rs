@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Name of the note in the round's folder. The dot hides it from tools that look for games.
-const NAME: &str = ".begun";
+pub(super) const NAME: &str = ".begun";
 
 /// A round as it was first broadcast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

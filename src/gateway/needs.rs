@@ -7,6 +7,7 @@ use crate::{broadcast, config::Config};
 const ALONE: usize = 40;
 /// The listener of the figures, and who reads them.
 const METRICS: usize = 4;
+
 /// About how many files and sockets the gateway has open at most.
 pub(super) fn descriptors(config: &Config) -> usize {
     let boards = config.boards.len();

@@ -281,7 +281,8 @@ impl Command {
     }
 
     /// The number of the game that the command names.
-    pub(super) fn game(&self) -> Option<u32> {
+    #[must_use]
+    pub fn game(&self) -> Option<u32> {
         match self {
             Self::Result { game, .. } | Self::Resume { game, .. } => *game,
             Self::Correct(order) => order.game,

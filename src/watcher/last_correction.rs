@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Body, Event, Source};
 
-/// The last event that put the record of the present game right.
+/// The last event that put the record of a game of the board right.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LastCorrection {
     pub(super) seq: u64,

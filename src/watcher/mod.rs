@@ -298,6 +298,12 @@ impl Watcher {
         reply
     }
 
+    /// The number of the last game of the board, 0 before the first.
+    #[must_use]
+    pub fn games(&self) -> u32 {
+        self.core.games
+    }
+
     /// The events of the journal that the caller has to give with `command` ([`Order::past`]), because the
     /// watcher does not keep them.
     #[must_use]

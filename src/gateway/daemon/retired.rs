@@ -7,7 +7,7 @@ use crate::{
     gateway::{commands::BoardCommand, history},
     journal::{Entry, Journal, query},
     mqtt::Refusal,
-    watcher::{Settings, Snapshot, Watcher},
+    watcher::{CommandError, Settings, Snapshot, Watcher},
 };
 
 impl Daemon {
@@ -29,6 +29,10 @@ impl Daemon {
             let refused = command.refuse(&Refusal::UnknownBoard(board));
             return self.publisher_handle().reply(refused);
         }
+        // Its task has not written all that it knows.
+        if self.running.values().any(|id| id.as_str() == board) {
+            return self.publisher_handle().reply(command.refuse(&Refusal::Busy));
+        }
         if let Some(wait_s) = self.quota.wait_s(self.clock.now()) {
             let refused = command.refuse_flood(&self.quota, wait_s, &board);
             return self.publisher_handle().reply(refused);
@@ -39,6 +43,13 @@ impl Daemon {
             return self.publisher_handle().reply(answer);
         }
         let watcher = self.watcher_of(&journal, &board).await;
+        let last = watcher.games();
+        // It has no next game.
+        if let Some(asked) = command.command.game().filter(|asked| *asked > last) {
+            let error = CommandError::NoSuchGame { asked, last };
+            let refused = command.answer.refused(error.code(), &error);
+            return self.publisher_handle().reply(refused);
+        }
         self.carry_out_retired(watcher, journal, board, command).await;
     }
 

@@ -133,6 +133,7 @@ fn asked_round(asked: &PairingsAsked, before: Option<&InForce>) -> InForce {
         start: or_before(&asked.start, before.map(|before| &before.start)),
         since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
         last_event: before.and_then(|before| before.last_event),
+        formerly: before.map(|before| before.formerly.clone()).unwrap_or_default(),
         text: Some(asked.text.clone()).filter(|text| Pairings::has_rounds(text)),
         ..InForce::default()
     }
@@ -231,4 +232,22 @@ pub(super) fn seats(pairings: &Pairings, tables: &[String]) -> Vec<Value> {
         (id.is_some() || pairing.is_some()).then_some(seat)
     };
     (0..count).filter_map(seat).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairings_that_are_put_right_keep_what_numbers_the_round_had() {
+        let before = InForce {
+            round: 3,
+            formerly: [4].into(),
+            ..InForce::default()
+        };
+        let asked: PairingsAsked =
+            serde_json::from_value(serde_json::json!({ "round": 3, "text": "" })).unwrap();
+        assert_eq!(asked_round(&asked, Some(&before)).formerly, before.formerly);
+        assert!(asked_round(&asked, None).formerly.is_empty());
+    }
 }

@@ -139,3 +139,11 @@ fn a_response_topic_that_would_loop_is_not_used() {
         "dgt2mqtt/gw/reply/ping"
     );
 }
+
+#[test]
+fn what_a_sender_saw_has_the_names_of_its_fields() {
+    let expected = serde_json::to_value(watcher::Expected::default()).unwrap();
+    let mut names: Vec<&str> = expected.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable_by_key(|name| EXPECTED.iter().position(|known| known == name));
+    assert_eq!(names, EXPECTED);
+}
