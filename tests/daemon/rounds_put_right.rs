@@ -252,7 +252,7 @@ async fn games_of_a_board_that_is_not_configured_any_more_are_put_right() {
         ("1", "new_game", json!({ "ref": "e" }), "unknown_board"),
         ("7", "result", forfeit("f", "-/+", 1), "unknown_board"),
         // A board that is gone has no next game.
-        ("1", "result", forfeit("g", "-/+", 2), "no_such_game"),
+        ("1", "result", forfeit("g", "-/+", 3), "no_such_game"),
     ] {
         let answer = to_board(&hall, board, verb, fields).await;
         assert_eq!(answer["error"]["code"], code, "{answer}");
