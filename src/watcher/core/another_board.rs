@@ -82,7 +82,7 @@ impl Core {
 
     /// True where the game has half-moves, and goes on.
     fn has_begun(&self) -> bool {
-        matches!(&self.phase, Phase::Game(game) if game.is_watched() && game.record.plies() > 0)
+        matches!(&self.phase, Phase::Game(game) if game.is_watched() && game.course.record.plies() > 0)
     }
 
     fn other_squares(&self) -> Option<Squares> {
@@ -97,7 +97,7 @@ impl Core {
 
     fn shows_the_game(&self, squares: &Squares) -> bool {
         let seen: Placement = self.orientation.placement(squares);
-        matches!(&self.phase, Phase::Game(game) if *game.record.stand().placement() == seen)
+        matches!(&self.phase, Phase::Game(game) if *game.course.record.stand().placement() == seen)
     }
 
     fn tell_of_another_board(&mut self, now: Millis) {

@@ -54,7 +54,9 @@ impl Core {
             reason,
             game: Some(asked),
         } = &command
-            && self.game_put_aside().is_some_and(|game| game.number == *asked)
+            && self
+                .game_put_aside()
+                .is_some_and(|game| game.course.number == *asked)
         {
             let reason = reason.clone().map(String::from);
             self.take_up_put_aside(now, reason);
@@ -62,7 +64,7 @@ impl Core {
         }
         let is_before_game = matches!(&command, Command::Report(report) if self.is_before_game(report));
         if let Some(asked) = command.game()
-            && !matches!(&self.phase, Phase::Game(game) if game.number == asked)
+            && !matches!(&self.phase, Phase::Game(game) if game.course.number == asked)
             && !(command.is_forfeit() && asked == self.games + 1)
             && !is_before_game
         {
@@ -145,10 +147,10 @@ impl Core {
         );
         let known = |game: &Game| {
             let stood = |ply: &usize| {
-                let stand = game.record.stand_at(*ply);
+                let stand = game.course.record.stand_at(*ply);
                 *stand.placement() == placement && stand.turn() == turn
             };
-            (0..=game.record.plies()).rev().find(stood)
+            (0..=game.course.record.plies()).rev().find(stood)
         };
         // The command before this one was a mistake.
         if self.game_put_aside().and_then(known).is_some_and(|ply| ply > 0) {
@@ -176,8 +178,8 @@ impl Core {
         self.start_game(now, stand);
         let runs = self.clock.runs();
         if let Phase::Game(game) = &mut self.phase {
-            game.lines.set_clock_runs(runs);
-            game.clock_used = runs;
+            game.course.lines.set_clock_runs(runs);
+            game.course.clock_used = runs;
         }
     }
 
@@ -194,19 +196,23 @@ impl Core {
 impl Game {
     fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
         match command {
-            Command::Dismiss { irregularity } => self.dismiss(ctx, irregularity),
-            Command::Accept { irregularity } => self.accept(ctx, &irregularity),
-            Command::Reopen { irregularity } => self.reopen(ctx, irregularity),
+            Command::Dismiss { irregularity } => self.cases.dismiss(ctx, &self.course, irregularity),
+            Command::Accept { irregularity } => self.cases.accept(ctx, &mut self.course, &irregularity),
+            Command::Reopen { irregularity } => self.cases.reopen(ctx, &self.course, irregularity),
             Command::Note {
                 irregularity,
                 penalty,
                 note,
-            } => self.note(ctx, irregularity, penalty, note.map(Into::into)),
+            } => self
+                .cases
+                .note(ctx, &self.course, irregularity, penalty, note.map(Into::into)),
             Command::Correct(order) => self.correct_record(ctx, &order),
-            Command::RaisedBy { irregularity, by } => self.raised_by(ctx, irregularity, by),
+            Command::RaisedBy { irregularity, by } => {
+                self.cases.raised_by(ctx, &self.course, irregularity, by)
+            }
             Command::Report(report) => self.report(ctx, report),
             Command::Retract { to_ply } => {
-                let have = self.record.plies() as u32;
+                let have = self.course.record.plies() as u32;
                 if to_ply > have {
                     return Err(CommandError::NoSuchPly { asked: to_ply, have });
                 }
@@ -214,7 +220,7 @@ impl Game {
                     self.take_up_again(ctx);
                     self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
                     let (at, told) = (ctx.now, false);
-                    self.taken_back = Some(TakenBack { at, told });
+                    self.course.taken_back = Some(TakenBack { at, told });
                 }
                 Ok(())
             }
@@ -234,7 +240,7 @@ impl Game {
             self.outcome.result = None;
             self.outcome.show_spent = true;
             self.outcome.parked = false;
-            self.emit(ctx, None, Body::GameResumed { reason: None });
+            self.course.emit(ctx, None, Body::GameResumed { reason: None });
         }
     }
 
@@ -265,7 +271,7 @@ impl Game {
         if kind == IrregularityKind::FlagFall && report.confirmed == Some(false) {
             flag_may_have_fallen(ctx.clock.state(), offender)?;
         }
-        let before = self.record.stand_at(ply.saturating_sub(1)).clone();
+        let before = self.course.record.stand_at(ply.saturating_sub(1)).clone();
         let scene = Scene {
             ply,
             before,
@@ -298,14 +304,17 @@ impl Game {
         ply: u32,
         offender: Option<Color>,
     ) -> Result<(usize, Option<Color>), NotNow> {
-        let (named, have) = (ply as usize, self.record.plies());
+        let (named, have) = (ply as usize, self.course.record.plies());
         if named > have + 1 {
             return Err(NotNow::HalfMoveNotBegun { ply, have });
         }
         // Without a named offender, the player who made the half-move is the offender. An irregularity that
         // is no act of that player has only the offender whom the report names.
         let made = named > 0 && !is_of_nobody(kind);
-        Ok((named, offender.or_else(|| made.then(|| self.record.mover(named)))))
+        Ok((
+            named,
+            offender.or_else(|| made.then(|| self.course.record.mover(named))),
+        ))
     }
 
     /// The half-move that a report without a number concerns, and the offender.
@@ -318,33 +327,37 @@ impl Game {
         match kind {
             // These concern a half-move that was made.
             TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
-                let last = (1..=self.record.plies()).rev();
+                let last = (1..=self.course.record.plies()).rev();
                 let ply = last
                     .take(2)
-                    .find(|ply| offender.is_none_or(|side| self.record.mover(*ply) == side));
+                    .find(|ply| offender.is_none_or(|side| self.course.record.mover(*ply) == side));
                 let Some(ply) = ply else {
                     return Err(NotNow::NoHalfMove);
                 };
-                Ok((ply, Some(self.record.mover(ply))))
+                Ok((ply, Some(self.course.record.mover(ply))))
             }
             // These concern the last half-move of the record, if there is one by this player. Otherwise they
             // concern one that is not on the record yet.
             IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
-                if self.record.plies() > 0
-                    && offender.is_none_or(|side| self.record.mover(self.record.plies()) == side) =>
+                if self.course.record.plies() > 0
+                    && offender
+                        .is_none_or(|side| self.course.record.mover(self.course.record.plies()) == side) =>
             {
-                Ok((self.record.plies(), Some(self.record.mover(self.record.plies()))))
+                Ok((
+                    self.course.record.plies(),
+                    Some(self.course.record.mover(self.course.record.plies())),
+                ))
             }
             InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
             ThreefoldClaim | FiftyClaim => {
-                let turn = self.to_move();
+                let turn = self.course.to_move();
                 if offender.is_some_and(|side| side != turn) {
                     return Err(NotNow::NotTheirMove);
                 }
-                Ok((self.record.plies() + 1, Some(turn)))
+                Ok((self.course.record.plies() + 1, Some(turn)))
             }
             FlagFall if offender.is_none() => Err(NotNow::OffenderMissing),
-            _ => Ok((self.record.plies() + 1, offender)),
+            _ => Ok((self.course.record.plies() + 1, offender)),
         }
     }
 
@@ -353,10 +366,10 @@ impl Game {
     fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
         let (stand, before) = match written {
             Some(written) => (self.after_written(written)?, 1),
-            None => (self.record.stand().clone(), 0),
+            None => (self.course.record.stand().clone(), 0),
         };
         Ok(match kind {
-            IrregularityKind::ThreefoldClaim => self.record.occurrences(&stand).len() + before >= 3,
+            IrregularityKind::ThreefoldClaim => self.course.record.occurrences(&stand).len() + before >= 3,
             _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
         })
     }

@@ -59,7 +59,7 @@ impl Core {
         if self.reports.is_empty() {
             return;
         }
-        let begun = matches!(&self.phase, Phase::Game(game) if game.number >= self.reports[0].game);
+        let begun = matches!(&self.phase, Phase::Game(game) if game.course.number >= self.reports[0].game);
         if !begun {
             return;
         }

@@ -29,7 +29,7 @@ impl Core {
         let have = match past {
             Some(events) => Past::of(events).map(|past| past.plies()),
             None => match &self.phase {
-                Phase::Game(game) => Some(game.record.plies()),
+                Phase::Game(game) => Some(game.course.record.plies()),
                 Phase::Waiting(_) => None,
             },
         };

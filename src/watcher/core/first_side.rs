@@ -10,7 +10,7 @@ impl Core {
     /// side is rather White's. A press has to bear it out.
     pub(super) fn started_otherwise(&mut self) {
         let Phase::Game(game) = &self.phase else { return };
-        let first = game.record.start.turn();
+        let first = game.course.record.start.turn();
         // After a gap the lever may have gone over by a press that nobody heard.
         if game.is_untouched() && !self.clock.was_found_running() {
             self.runs_first(first);
@@ -25,8 +25,8 @@ impl Core {
         };
         if !is_known && game.is_watched() && game.was_pressed_first_of_all(&mut ctx) {
             game.presses.judged = None;
-            game.lines.forget_presses();
-            let first = game.record.start.turn();
+            game.course.lines.forget_presses();
+            let first = game.course.record.start.turn();
             self.runs_first(first);
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     watcher::{
         game::{
             Game, Open,
-            glimpse::{Glimpse, TICKS},
+            glimpse::{Glimpse, TICKS, is_open_to_doubt},
         },
         outbox::Outbox,
     },
@@ -50,8 +50,9 @@ impl Core {
             }
             _ => return,
         };
-        if self.sensed.slack() > 0 || !game.is_open_to_doubt(&self.sensed) || game.lump.copies >= MOST_COPIES
-        {
+        let is_open =
+            game.is_watched() && !game.gap && is_open_to_doubt(game.course.lines.best(), &self.sensed);
+        if self.sensed.slack() > 0 || !is_open || game.lump.copies >= MOST_COPIES {
             return;
         }
         game.lump.copies += 1;

@@ -21,7 +21,7 @@ impl Core {
     /// A person put the record right by `order`. The copy follows, or is dropped where it cannot.
     pub(super) fn keep_in_step(&mut self, now: Millis, order: &Correct) {
         let Phase::Game(game) = &self.phase else { return };
-        let said = game.record.clone();
+        let said = game.course.record.clone();
         let mut follows = false;
         self.after_the_end(|core, unsaid| follows = core.put_right_too(now, order, &said, unsaid));
         if !follows {
@@ -40,7 +40,7 @@ impl Core {
             return false;
         };
         // The copy may have seen the half-move that the person entered.
-        let was_seen = in_common(&game.record, said) == said.len();
+        let was_seen = in_common(&game.course.record, said) == said.len();
         if !was_seen && !game.put_right_too(&mut ctx, order, said) {
             return false;
         }
@@ -71,8 +71,8 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        for (i, made) in game.record.iter().enumerate().skip(known) {
-            game.emit(&mut ctx, Some(made.at), told(made, i + 1));
+        for (i, made) in game.course.record.iter().enumerate().skip(known) {
+            game.course.emit(&mut ctx, Some(made.at), told(made, i + 1));
         }
     }
 }
@@ -85,7 +85,7 @@ impl Game {
             drop_rest: false,
             ..order.clone()
         };
-        self.correct_record(ctx, &order).is_ok() && in_common(&self.record, said) == said.len()
+        self.correct_record(ctx, &order).is_ok() && in_common(&self.course.record, said) == said.len()
     }
 }
 

@@ -228,11 +228,11 @@ impl Core {
         game.missed_until = missed;
         game.doubt.gap = unseen.then_some(0);
         game.doubt.absent = lacks_unplayed(array) && is_far_from_array(array);
-        game.lines.set_clock_runs(self.clock.runs());
-        game.clock_used = self.clock.runs();
+        game.course.lines.set_clock_runs(self.clock.runs());
+        game.course.clock_used = self.clock.runs();
         // The time that ran first was White's, unless an odd number of half-moves had been made before.
         if let Some(counting) = self.clock.counting() {
-            let plies = &game.lines.best().plies;
+            let plies = &game.course.lines.best().plies;
             let before = plies.iter().take_while(|ply| !ply.seen || ply.at < started);
             let odd = !before.count().is_multiple_of(2);
             // They need not have been completed by a press.
@@ -311,8 +311,8 @@ impl Core {
             if let Some(lines) = lines {
                 game.take_lines(lines);
             }
-            game.lines.set_clock_runs(runs);
-            game.clock_used = runs;
+            game.course.lines.set_clock_runs(runs);
+            game.course.clock_used = runs;
         }
         // Hardly any half-moves lead there with White to move.
         if !in_doubt
@@ -417,7 +417,7 @@ impl Core {
             self.watch_beside_lost(setup);
             return;
         }
-        let is_played = game.record.plies() >= PLAYED;
+        let is_played = game.course.record.plies() >= PLAYED;
         game.end(&mut ctx, GameResult::Open, "moves_missed");
         self.orientation_shown |= is_played;
         self.phase = Phase::Waiting(Box::new(setup));

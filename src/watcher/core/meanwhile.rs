@@ -100,7 +100,7 @@ impl Meanwhile {
     fn pressed_since(&self, from: usize) -> usize {
         let Phase::Game(game) = &self.phase else { return 0 };
         let pressed = |made: &&crate::watcher::game::Made| made.completed_by == CompletedBy::Clock;
-        game.record.iter().skip(from).filter(pressed).count()
+        game.course.record.iter().skip(from).filter(pressed).count()
     }
 
     fn is_surely_a_game(&self) -> bool {
@@ -207,7 +207,7 @@ impl Core {
     /// Gives notice, once, where a game that has a result is played on by the clock.
     fn ask_whether_it_goes_on(&mut self, now: Millis) {
         let Phase::Game(game) = &self.phase else { return };
-        let plies = game.record.plies();
+        let plies = game.course.record.plies();
         let goes_on = |it: &&mut Box<Meanwhile>| {
             it.why == Why::Ended && !it.asked && it.pressed_since(plies) >= PLAYED_ON
         };
@@ -218,7 +218,7 @@ impl Core {
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
             let message = "The game has a result, and it is played on by the clock. If it goes on, send `resume`: what was played since \
                            is told then.";
-            game.notice(&mut ctx, notice::PLAYED_ON, message);
+            game.course.notice(&mut ctx, notice::PLAYED_ON, message);
         }
     }
 
@@ -249,10 +249,10 @@ impl Core {
             self.meanwhile.take_if(beside);
         }
         if mem::take(&mut game.outcome.ended_by_hand) && self.meanwhile.is_none() {
-            let lines = game.lines.leave();
-            game.record.shrink();
+            let lines = game.course.lines.leave();
+            game.course.record.shrink();
             let mut on = game.clone();
-            on.lines = lines;
+            on.course.lines = lines;
             on.outcome.result = None;
             on.outcome.show_spent = true;
             let white_side = self.clock.white_side();
@@ -303,15 +303,20 @@ impl Core {
             return Some(first);
         }
         let (game, mut ctx) = self.game_and_ctx(now)?;
-        if !game.is_watched() || game.record.plies() == 0 {
+        if !game.is_watched() || game.course.record.plies() == 0 {
             return None;
         }
         game.settle_rest(&mut ctx);
-        let lines = game.lines.leave();
+        let lines = game.course.lines.leave();
         let mut on = Box::new(game.clone());
-        on.lines = lines;
+        on.course.lines = lines;
         let white_side = self.clock.white_side();
-        let aside = Meanwhile::new(Why::PutAside(on.number), Phase::Game(on), self.games, white_side);
+        let aside = Meanwhile::new(
+            Why::PutAside(on.course.number),
+            Phase::Game(on),
+            self.games,
+            white_side,
+        );
         Some(Box::new(aside))
     }
 
@@ -327,7 +332,7 @@ impl Core {
         let aside = self.meanwhile.as_ref()?;
         match (&aside.phase, aside.why) {
             (Phase::Game(game), Why::PutAside(number)) => {
-                Some(game.as_ref()).filter(|game| game.number == number)
+                Some(game.as_ref()).filter(|game| game.course.number == number)
             }
             _ => None,
         }
@@ -343,7 +348,7 @@ impl Core {
             game.end(&mut ctx, GameResult::Open, "begun_by_mistake");
         }
         let Phase::Game(game) = &aside.phase else { return };
-        let number = Some(game.number);
+        let number = Some(game.course.number);
         self.out
             .emit(&self.settings, number, now, None, Body::GameResumed { reason });
         self.take_over(now, *aside);
@@ -364,7 +369,8 @@ impl Core {
         game.outcome.parked = true;
         let message = "The pieces were set up anew, and the game has no result. It is kept as it is: enter its result, or say that it goes \
                        on (`resume`), or that a new game has begun (`new_game`). What is played by the clock meanwhile is told then.";
-        game.notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
+        game.course
+            .notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
         self.watch_set_up();
     }
 
@@ -407,9 +413,12 @@ impl Core {
         let (Phase::Game(parked), Some(Phase::Game(shown))) = (&self.phase, watched) else {
             return false;
         };
-        let half_moves = shown.base + shown.lines.best().plies.len();
+        let half_moves = shown.course.base + shown.course.lines.best().plies.len();
         let is_pressed = |made: &crate::watcher::game::Made| made.completed_by == CompletedBy::Clock;
-        parked.clock_used && !self.clock.runs() && half_moves > 1 && !shown.record.iter().any(is_pressed)
+        parked.course.clock_used
+            && !self.clock.runs()
+            && half_moves > 1
+            && !shown.course.record.iter().any(is_pressed)
     }
 
     /// Lets the game go on with all that was played meanwhile: the result was a mistake, or the pieces were
@@ -421,7 +430,7 @@ impl Core {
         let ended = self.meanwhile.take_if(|meanwhile| meanwhile.why == Why::Ended);
         if let Some(mut meanwhile) = ended {
             if let (Phase::Game(said), Phase::Game(on)) = (&self.phase, &mut meanwhile.phase) {
-                on.take_what_was_ruled(said);
+                on.cases.take_what_was_ruled(&said.cases);
             }
             return self.take_over(now, *meanwhile);
         }
@@ -432,8 +441,8 @@ impl Core {
             game.outcome.result = None;
             game.outcome.show_spent = true;
             game.outcome.parked = false;
-            game.restart_lines(&ctx);
-            if game.record.is_empty() {
+            game.course.restart_lines(&ctx);
+            if game.course.record.is_empty() {
                 // It had not begun, and the game before it may still stand on the board.
                 game.overrule(&ctx);
             } else {
@@ -461,7 +470,9 @@ impl Core {
             for open in game.cases.all_mut() {
                 rename(&mut open.id, &names);
             }
-            self.out.questions.extend(game.open_questions());
+            self.out
+                .questions
+                .extend(game.cases.questions(game.course.record.mode()));
         }
     }
 

@@ -200,8 +200,8 @@ impl Core {
                 ClockEvent::Started => self.each(|core| core.clock_started(at)),
                 ClockEvent::Stopped => self.each(|core| {
                     if let Some((game, mut ctx)) = core.game_and_ctx(at) {
-                        game.lines.clock_stopped(at, ctx.sensed);
-                        game.propose_times(&mut ctx);
+                        game.course.lines.clock_stopped(at, ctx.sensed);
+                        game.cases.propose_times(&mut ctx, &game.course);
                     }
                 }),
                 ClockEvent::Pressed(side) => self.each(|core| core.pressed(at, side)),
@@ -233,7 +233,7 @@ impl Core {
         if game.bounced(at, side, &self.sensed) {
             return;
         }
-        let fit = Fit::of(game.lines.best(), side, at);
+        let fit = Fit::of(game.course.lines.best(), side, at);
         if fit.is_some_and(|fit| self.clock.fits(fit)) {
             // The watcher had assigned the sides of the clock the wrong way round.
             let Phase::Game(game) = &mut self.phase else {
@@ -242,7 +242,7 @@ impl Core {
             game.presses.judged = None;
             return;
         }
-        game.lines.press(at, &self.sensed, side);
+        game.course.lines.press(at, &self.sensed, side);
         game.presses.add(Press {
             side,
             at,
@@ -302,8 +302,8 @@ impl Core {
     pub(super) fn thaw(&mut self, _now: Millis) {
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                game.lines.frozen = false;
-                game.lines.set_clock_runs(false);
+                game.course.lines.frozen = false;
+                game.course.lines.set_clock_runs(false);
                 game.presses.judged = None;
             }
         });
@@ -359,14 +359,14 @@ impl Core {
             return;
         }
         if let Some(stopped) = ctx.clock.stopped_at
-            && game.clock_used
-            && !game.lines.frozen
+            && game.course.clock_used
+            && !game.course.lines.frozen
             && !game.is_played_unclocked()
             && ctx.passed(stopped, FREEZE_MS)
         {
-            game.lines.frozen = true;
+            game.course.lines.frozen = true;
         }
-        game.lines.tick(now, ctx.sensed);
+        game.course.lines.tick(now, ctx.sensed);
         if game.gap {
             *ctx.sign_wanted = false;
             return;
@@ -402,7 +402,10 @@ impl Core {
         game.look_for_unread(&mut ctx);
         game.look_at_excused(&mut ctx);
         game.look_at_doubt();
-        game.tell_glimpses(&mut ctx);
+        if game.is_watched() {
+            game.lump
+                .tell(&mut ctx, &game.course, &mut game.cases, &mut game.hands);
+        }
         let silent = game.unread.squares;
         self.sensed.give_up(silent);
     }
@@ -452,7 +455,8 @@ impl Core {
 
     pub(super) fn mate_answered(&mut self, now: Millis, irregularity: &str, verdict: &Verdict) {
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            game.mate_answered(&mut ctx, irregularity, verdict);
+            game.cases
+                .mate_answered(&mut ctx, &game.course, irregularity, verdict);
         }
     }
 
@@ -476,7 +480,7 @@ impl Core {
 
     pub(super) fn emit(&mut self, now: Millis, body: Body) -> String {
         let game = match &self.phase {
-            Phase::Game(game) => Some(game.number),
+            Phase::Game(game) => Some(game.course.number),
             Phase::Waiting(_) => None,
         };
         self.out.emit(&self.settings, game, now, None, body)

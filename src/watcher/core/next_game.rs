@@ -48,7 +48,7 @@ impl Core {
         };
         let occupied = self.sensed.placement().occupied();
         if !game.is_watched()
-            || game.record.plies() == 0
+            || game.course.record.plies() == 0
             || occupied.count() + MOST_UNREAD < Placement::ARRAY.occupied().count()
             || (occupied & MIDDLE).any() && (occupied & MIDDLE_SIDEWAYS).any()
         {
@@ -83,20 +83,20 @@ impl Core {
         let named = array_named(seen);
         let is_set = self.clock.is_fresh(self.settings.periods.first());
         // What a game ended with may be nearly an initial position, too.
-        let shows = |placement: &Placement| placement.agrees(seen) || game.is_shown(placement, seen);
-        let is_new = || !shows(game.record.stand().placement());
+        let shows = |placement: &Placement| placement.agrees(seen) || game.unread.is_shown(placement, seen);
+        let is_new = || !shows(game.course.record.stand().placement());
         let lacks_some = || is_new() && is_array_as_read(&named);
         let array = if over {
             is_full_array(&named) || lacks_some() || is_set && is_new() && has_pawn_astray(&named)
         } else {
             let is_wrong = || is_new() && (is_nearly_right(&named) || has_pawn_astray(&named));
             // What lacks a piece may come of first half-moves to squares that are not read.
-            let plies = game.record.plies();
+            let plies = game.course.record.plies();
             let may_lack_some = is_set || plies > MOST_UNREAD || is_full_array(&named);
             plies > 0 && (may_lack_some && lacks_some() || is_set && is_wrong())
         };
         if !array
-            || !over && game.lines.all().any(|line| shows(line.placement()))
+            || !over && game.course.lines.all().any(|line| shows(line.placement()))
             || !over && game.is_to_be_put_right(seen)
             || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
         {

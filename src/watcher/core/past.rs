@@ -262,9 +262,11 @@ impl Core {
             Phase::Waiting(_) => None,
         };
         if let Some(number) = command.game() {
-            let is_present = present.is_some_and(|game| game.number == number);
+            let is_present = present.is_some_and(|game| game.course.number == number);
             let is_aside = matches!(command, Command::Resume { .. })
-                && self.game_put_aside().is_some_and(|game| game.number == number);
+                && self
+                    .game_put_aside()
+                    .is_some_and(|game| game.course.number == number);
             return (!is_present && !is_aside && number <= self.games).then_some(Needed::Game(number));
         }
         let id = command.irregularity()?;

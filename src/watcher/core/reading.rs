@@ -199,7 +199,7 @@ impl Core {
 
     fn tick_lines(&mut self, now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
-            game.lines.tick(now, &self.sensed);
+            game.course.lines.tick(now, &self.sensed);
         }
     }
 
@@ -291,7 +291,7 @@ impl Core {
             && let Some((game, ctx)) = self.game_and_ctx(now)
             && game.waits_for_clock(&ctx)
         {
-            game.lines.frozen = true;
+            game.course.lines.frozen = true;
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
             && std::mem::take(&mut game.restarts)
@@ -310,7 +310,7 @@ impl Core {
         } else if !changed.is_empty() {
             self.lost_updates(now);
         } else if let Phase::Game(game) = &self.phase
-            && game.record.stand().placement() == self.sensed.placement()
+            && game.course.record.stand().placement() == self.sensed.placement()
         {
             self.sensed.misses_nothing(now);
         }
@@ -354,7 +354,7 @@ impl Core {
         } else if new.is_empty() && by_update {
             self.each(|core| {
                 if let Phase::Game(game) = &mut core.phase {
-                    game.lines.left_unseen(now, &core.sensed, square);
+                    game.course.lines.left_unseen(now, &core.sensed, square);
                 }
             });
         }
@@ -409,7 +409,7 @@ impl Core {
         match &mut self.phase {
             Phase::Game(game) => {
                 game.read_again(changed, &self.sensed);
-                game.lines.changed(now, &self.sensed, changed);
+                game.course.lines.changed(now, &self.sensed, changed);
             }
             Phase::Waiting(setup) => {
                 if let Some(lines) = &mut setup.lines {
@@ -438,7 +438,7 @@ impl Core {
     /// Tells the hypotheses whether half-moves that they find now were made unseen.
     fn recovering(&mut self, yes: bool) {
         match &mut self.phase {
-            Phase::Game(game) => game.lines.recovering = yes,
+            Phase::Game(game) => game.course.lines.recovering = yes,
             Phase::Waiting(setup) => {
                 if let Some(midway) = &mut setup.midway {
                     midway.recovering(yes);
@@ -453,7 +453,7 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if !game.is_watched() || game.lines.frozen {
+        if !game.is_watched() || game.course.lines.frozen {
             return;
         }
         let limits = bridge::Limits {

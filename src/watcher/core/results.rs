@@ -61,7 +61,7 @@ impl Core {
         if let Phase::Game(game) = &self.phase
             && game.outcome.result.is_none()
         {
-            return Err(NotNow::GameGoesOn(game.number).into());
+            return Err(NotNow::GameGoesOn(game.course.number).into());
         }
         self.start_game(now, Arc::new(Stand::initial()));
         if let Some((game, mut ctx)) = self.game_and_ctx(now) {
@@ -79,7 +79,7 @@ impl Core {
             return Err(NotNow::NoResult.into());
         }
         let reason = reason.map(String::from);
-        game.emit(&mut ctx, None, Body::GameResumed { reason });
+        game.course.emit(&mut ctx, None, Body::GameResumed { reason });
         self.game_goes_on(now);
         Ok(())
     }

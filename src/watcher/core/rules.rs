@@ -40,11 +40,11 @@ impl Core {
             let message = format!(
                 "The configured rules have changed. Game {} goes on by those under which it began: {}. The others wait for the next \
                  game: {}. If this game is to go by them, too, send `rules`.",
-                game.number,
+                game.course.number,
                 game.rules.in_words(),
                 configured.in_words()
             );
-            game.notice(&mut ctx, notice::RULES_WAIT, &message);
+            game.course.notice(&mut ctx, notice::RULES_WAIT, &message);
             game.rules_waiting = Some(configured);
         }
     }
@@ -56,11 +56,11 @@ impl Core {
         if game.rules == configured {
             return Err(NotNow::SameRules.into());
         }
-        let number = game.number;
+        let number = game.course.number;
         game.go_by(&mut ctx, configured.clone());
         self.in_meanwhile(|core| {
             if let Some((copy, mut ctx)) = core.game_and_ctx(now)
-                && copy.number == number
+                && copy.course.number == number
             {
                 copy.put_under(&mut ctx, configured);
             }

@@ -325,7 +325,9 @@ impl Core {
                 self.sensed = sensed;
             }
             game.gap = true;
-            self.out.questions.extend(game.open_questions());
+            self.out
+                .questions
+                .extend(game.cases.questions(game.course.record.mode()));
             self.gap = Some(self.now);
         }
     }
@@ -345,7 +347,7 @@ impl Core {
         }
         // The initial position of this game showed which way round the board lies, whatever the configuration
         // says.
-        if is_full_array(game.record.start.placement()) {
+        if is_full_array(game.course.record.start.placement()) {
             self.orientation = orientation;
         }
         self.phase = Phase::Game(Box::new(game));

@@ -17,17 +17,17 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;
         };
-        let stood = std::mem::take(&mut game.lines.frozen) || ctx.clock.stood();
+        let stood = std::mem::take(&mut game.course.lines.frozen) || ctx.clock.stood();
         game.restarts = stood && game.gap;
-        game.lines.set_clock_runs(true);
-        game.clock_used = true;
+        game.course.lines.set_clock_runs(true);
+        game.course.clock_used = true;
         game.unclocked = Unclocked::default();
         if let Some(side) = ctx.clock.running() {
             game.sprang_back(side);
         }
         if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
             game.started_again(&mut ctx);
-            game.lines.grow_all(at, ctx.sensed);
+            game.course.lines.grow_all(at, ctx.sensed);
         }
     }
 
@@ -37,12 +37,12 @@ impl Core {
         let (Phase::Game(game), Some(raw)) = (&self.phase, &self.raw) else {
             return;
         };
-        let stand = game.record.stand().placement();
-        if !game.is_watched() || game.is_shown(stand, self.sensed.placement()) {
+        let stand = game.course.record.stand().placement();
+        if !game.is_watched() || game.unread.is_shown(stand, self.sensed.placement()) {
             return;
         }
         let mut ways = Orientation::ALL.into_iter();
-        let Some(found) = ways.find(|way| game.is_shown(stand, &way.placement(raw))) else {
+        let Some(found) = ways.find(|way| game.unread.is_shown(stand, &way.placement(raw))) else {
             return;
         };
         self.turn_to(found);
@@ -50,14 +50,16 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        game.restart_lines(&ctx);
+        game.course.restart_lines(&ctx);
         let message = "The position stands on the board another way round: it was transferred, or the board was turned. The game goes on.";
-        game.notice(&mut ctx, notice::POSITION_TRANSFERRED, message);
+        game.course
+            .notice(&mut ctx, notice::POSITION_TRANSFERRED, message);
         let lay_sideways = |case: &Open| case.kind == IrregularityKind::BoardOrientationWrong;
         if !found.is_sideways()
             && let Some(index) = game.cases.find(lay_sideways)
         {
-            game.resolve(&mut ctx, index, Resolution::Restored);
+            game.cases
+                .resolve(&mut ctx, &game.course, index, Resolution::Restored);
         }
     }
 }

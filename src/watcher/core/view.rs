@@ -22,7 +22,8 @@ impl Core {
     pub(in crate::watcher) fn account(&self, now: Millis) -> Option<Account> {
         match &self.phase {
             Phase::Game(game) => Some(
-                game.account(&self.sensed, now, None, &self.out)
+                game.course
+                    .account(&self.sensed, now, None, &self.out)
                     .waiting_for(&self.out.waits),
             ),
             Phase::Waiting(_) => None,
@@ -65,8 +66,8 @@ impl Core {
                 ..PositionView::default()
             };
         };
-        let stand = game.record.stand();
-        let placement = Some(seen.named_by(game.lines.best().placement()).fen());
+        let stand = game.course.record.stand();
+        let placement = Some(seen.named_by(game.course.lines.best().placement()).fen());
         let differing = stand.placement().differing(seen);
         let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
         problems.extend(
@@ -91,13 +92,18 @@ impl Core {
             };
         };
         GameView {
-            game: Some(game.number),
-            start_fen: Some(game.record.start.fen()),
-            chess960: game.record.mode() == CastlingMode::Chess960,
-            moves: game.record.iter().map(|made| made.uci.to_string()).collect(),
-            san: game.record.iter().map(Made::san_text).collect(),
-            fen: Some(game.record.stand().fen()),
-            to_move: Some(game.to_move().into()),
+            game: Some(game.course.number),
+            start_fen: Some(game.course.record.start.fen()),
+            chess960: game.course.record.mode() == CastlingMode::Chess960,
+            moves: game
+                .course
+                .record
+                .iter()
+                .map(|made| made.uci.to_string())
+                .collect(),
+            san: game.course.record.iter().map(Made::san_text).collect(),
+            fen: Some(game.course.record.stand().fen()),
+            to_move: Some(game.course.to_move().into()),
             result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
             open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
             last_seq: self.out.seq,
@@ -108,11 +114,11 @@ impl Core {
         let Phase::Game(game) = &self.phase else {
             return None;
         };
-        let moves = game.record.iter().enumerate().map(|(i, made)| PgnMove {
+        let moves = game.course.record.iter().enumerate().map(|(i, made)| PgnMove {
             san: made.san_text(),
             uci: made.uci.to_string(),
             fen: made.stand.fen(),
-            clock_ms: made.clock.map(|clock| match game.record.mover(i + 1) {
+            clock_ms: made.clock.map(|clock| match game.course.record.mover(i + 1) {
                 Color::White => clock.white_ms,
                 Color::Black => clock.black_ms,
             }),
@@ -120,16 +126,16 @@ impl Core {
         });
         let [white, black] = &game.table.players;
         let began = wall_clock(&self.settings, game.began - self.out.before);
-        let start_fen = game.record.start.fen();
+        let start_fen = game.course.record.start.fen();
         let start = PgnStart {
             board: &self.settings.board,
-            number: game.number,
+            number: game.course.number,
             time: began.as_deref(),
             players: [white.as_deref(), black.as_deref()],
             event: game.table.event.as_deref(),
             round: game.table.round,
             fen: &start_fen,
-            chess960: game.record.mode() == CastlingMode::Chess960,
+            chess960: game.course.record.mode() == CastlingMode::Chess960,
         };
         let pgn = Pgn {
             moves: moves.collect(),

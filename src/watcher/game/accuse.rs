@@ -31,7 +31,7 @@ const NOTHING_THERE: f32 = 4.0;
 impl Game {
     /// The player to move has pressed and no legal half-move explains the board.
     pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
-        let stand = self.record.stand().clone();
+        let stand = self.course.record.stand().clone();
         if stand.turn() != press.side {
             self.presses.judged = None;
             return;
@@ -43,7 +43,7 @@ impl Game {
         let explanation = explain(&stand, &seen);
         let by = press.side;
         let mut scene = Scene {
-            ply: self.record.plies() + 1,
+            ply: self.course.record.plies() + 1,
             before: stand.clone(),
             seen,
             at: press.at,
@@ -51,9 +51,9 @@ impl Game {
         };
         match explanation {
             // The opponent has pressed since. So the press belongs to an earlier half-move.
-            Explanation::Nothing if self.record.last().is_some_and(|last| press.at < last.at) => {
+            Explanation::Nothing if self.course.record.last().is_some_and(|last| press.at < last.at) => {
                 self.presses.judged = None;
-                self.lines.forget_presses();
+                self.course.lines.forget_presses();
             }
             Explanation::Nothing => {
                 let kind = IrregularityKind::PressWithoutMove;
@@ -94,17 +94,17 @@ impl Game {
                 let kind = IrregularityKind::CastlingIncomplete;
                 let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act = Some(UciMove::from_move(castling, self.record.mode()).to_string());
+                finding.act = Some(UciMove::from_move(castling, self.course.record.mode()).to_string());
                 finding.target = Some(stand);
                 // The updates of the rook may be lost. A dump would tell of it.
                 let is_read = ctx.sensed.last_dump().is_some_and(|dump| dump >= finding.at);
                 let stands = self.king_alone(ctx, castling, &finding.seen).filter(|_| is_read);
                 self.presses.judged = None;
                 self.accuse(ctx, finding, None);
-                let next = self.announced();
-                self.lines.keep_to(next, castling, ctx.now, ctx.sensed);
+                let next = self.course.announced();
+                self.course.lines.keep_to(next, castling, ctx.now, ctx.sensed);
                 if let Some(stands) = stands {
-                    self.lines.add(ctx.now, ctx.sensed, stands);
+                    self.course.lines.add(ctx.now, ctx.sensed, stands);
                 }
             }
             Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
@@ -121,7 +121,7 @@ impl Game {
         let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
             return;
         };
-        let uci = UciMove::from_move(meant, self.record.mode()).to_string();
+        let uci = UciMove::from_move(meant, self.course.record.mode()).to_string();
         finding.act = Some(if finding.kind == IrregularityKind::PromotionNotReplaced {
             uci[..4].to_string()
         } else {
@@ -140,16 +140,17 @@ impl Game {
 
     /// The hypothesis that the king alone has castled, as the board has `seen`, and that nobody minds.
     fn king_alone(&self, ctx: &Ctx<'_>, castling: Move, seen: &Placement) -> Option<Line> {
-        let stand = self.record.stand().clone();
+        let stand = self.course.record.stand().clone();
         let Move::Castle { king, rook } = castling else {
             return None;
         };
         let act = IllegalAct::left(Some((king, castled(king, rook)[0])), seen);
         let left = Arc::new(stand.left_as(&act.placement()));
         let best = self
+            .course
             .lines
             .all()
-            .find(|line| line.plies.len() == self.announced())?;
+            .find(|line| line.plies.len() == self.course.announced())?;
         let kind = PlyKind::Illegal(Box::new(act));
         let mut stands = best.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
         stands.charge(Item::PutRight, RESTORED);
@@ -200,15 +201,15 @@ impl Game {
 
     /// Replaces the beam by these hypotheses, which start from the record. Each comes with its cost in nats.
     pub(in crate::watcher) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
-        self.base = self.record.plies();
+        self.course.base = self.course.record.plies();
         let mut fresh = Vec::new();
         for (mut line, cost) in lines {
             line.charge(Item::PutRight, cost);
             fresh.push(line);
         }
-        self.reset_lines(ctx, fresh);
+        self.course.reset_lines(ctx, fresh);
         for press in &self.presses.later {
-            self.lines.press(press.at, ctx.sensed, press.side);
+            self.course.lines.press(press.at, ctx.sensed, press.side);
         }
     }
 
@@ -243,7 +244,7 @@ impl Game {
     fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind, certainty: Certainty) -> Finding {
         let scene = Scene {
             ply: 0,
-            before: self.record.start.clone(),
+            before: self.course.record.start.clone(),
             seen: ctx.sensed.placement().clone(),
             at: ctx.now,
             clock: ctx.clock.state(),
@@ -267,7 +268,9 @@ impl Game {
             }
             return;
         };
-        if self.lines.best().plies.len() > self.announced() || stopped.since(made.at) > NOTICED_MS {
+        if self.course.lines.best().plies.len() > self.course.announced()
+            || stopped.since(made.at) > NOTICED_MS
+        {
             return;
         }
         self.doubt.excused = None;
@@ -291,7 +294,11 @@ impl Game {
 
     /// The half-move `ply`, where it is the last of the record and an act that the watcher took as it stood.
     fn left_unnamed(&self, ply: usize) -> Option<&Made> {
-        let made = self.record.last().filter(|_| ply == self.record.plies())?;
+        let made = self
+            .course
+            .record
+            .last()
+            .filter(|_| ply == self.course.record.plies())?;
         matches!(made.kind, PlyKind::Illegal(_)).then_some(made)
     }
 
@@ -303,11 +310,11 @@ impl Game {
             clock,
             stand,
             ..
-        }) = self.record.last().cloned()
+        }) = self.course.record.last().cloned()
         else {
             return;
         };
-        let before = self.record.stand_at(ply - 1).clone();
+        let before = self.course.record.stand_at(ply - 1).clone();
         let by = before.turn();
         let scene = Scene {
             ply,

@@ -6,7 +6,7 @@ use shakmaty::{Bitboard, Color, Move, Square};
 
 use super::{
     Game, Open,
-    case_file::{CaseFile, Mate, depends_on_mate},
+    case_file::{CaseFile, Mate},
 };
 use crate::{
     board::{IllegalAct, Placement, Stand, act::Reason},
@@ -14,9 +14,8 @@ use crate::{
     laws::{
         Case, Facts, FirstFlag, IrregularityKind, PositionRuling, RaisedBy, decide,
         offence::{self, Window},
-        options::{Alert, MateAskedIn},
+        options::Alert,
     },
-    mate::cannot_mate_quick,
     time::Millis,
     watcher::{command::Report, ctx::Ctx},
 };
@@ -189,12 +188,12 @@ impl Game {
         let mut case_file = self.case_file(ctx, &finding, case);
         let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
         let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-        let advice = self.advice(ctx, &case_file, finding.ply, target);
+        let advice = case_file.advice(ctx, &self.course.record, finding.ply, target);
         case_file.said.articles.clone_from(&advice.articles);
         case_file.said.ruling = advice;
         case_file.put_into_words(ctx);
         let body = Body::Irregularity(Box::new(case_file.said.clone()));
-        let id = self.emit(ctx, Some(finding.at), body);
+        let id = self.course.emit(ctx, Some(finding.at), body);
         if counted && let Some(side) = finding.offender {
             self.cases.offences[side as usize] += 1;
         }
@@ -221,7 +220,12 @@ impl Game {
             ended: None,
             case_file: Box::new(case_file),
         });
-        if let Some(question) = self.cases.open.last().and_then(|open| self.question(open)) {
+        if let Some(question) = self
+            .cases
+            .open
+            .last()
+            .and_then(|open| open.question(self.course.record.mode()))
+        {
             ctx.out.questions.push_back(question);
         }
         id
@@ -229,8 +233,8 @@ impl Game {
 
     fn case(&self, ctx: &Ctx<'_>, finding: &Finding) -> Case {
         let mut facts = Facts::new(finding.kind, finding.offender.map(Into::into));
-        facts.moves_completed = self.record.moves_completed();
-        facts.opponent_has_replied = self.is_answered(finding.offender, finding.ply);
+        facts.moves_completed = self.course.record.moves_completed();
+        facts.opponent_has_replied = self.course.record.is_answered(finding.offender, finding.ply);
         facts.last_period = self.flags.in_last_period(ctx);
         facts.first_flag = finding.first_flag;
         facts.game_over = self.outcome.result.is_some();
@@ -247,7 +251,7 @@ impl Game {
                 finding.kind == IrregularityKind::FlagFall
                     && self
                         .flags
-                        .period_is_complete(ctx, side, self.record.moves_completed())
+                        .period_is_complete(ctx, side, self.course.record.moves_completed())
             });
         }
         let mut case = Case {
@@ -276,37 +280,13 @@ impl Game {
             raised: finding.reported.is_some(),
             said: finding.as_said(offence_number),
         };
-        self.ask_for_mate(ctx, &mut case_file, &finding.before, finding.target.as_deref());
+        case_file.ask_for_mate(
+            ctx,
+            &finding.before,
+            finding.target.as_deref(),
+            self.cases.is_past,
+        );
         case_file
-    }
-
-    /// Asks whether the opponent can mate, where the ruling depends on it: in the position that the article puts on the board
-    /// (7.5.5); at a flag in the present one.
-    pub(super) fn ask_for_mate(
-        &self,
-        ctx: &Ctx<'_>,
-        case_file: &mut CaseFile,
-        before: &Stand,
-        target: Option<&Stand>,
-    ) {
-        let facts = &case_file.case.facts;
-        let loser = match facts.irregularity {
-            IrregularityKind::BothFlags => facts.first_flag.side(),
-            _ => facts.offender,
-        };
-        let after = ctx.rules.contested.mate_asked_in == MateAskedIn::TargetPosition;
-        let judged = target.filter(|_| after).unwrap_or(before);
-        if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
-            && depends_on_mate(&case_file.case, ctx)
-        {
-            if cannot_mate_quick(chess, !loser) {
-                case_file.case.facts.opponent_can_mate = false;
-            } else if self.is_past {
-                case_file.mate = Mate::Undetermined;
-            } else {
-                case_file.mate = Mate::Asked(judged.fen());
-            }
-        }
     }
 
     /// The increment that the offender got by the press after the act, where that was the offender's last
@@ -314,7 +294,7 @@ impl Game {
     fn increment_of(&self, ctx: &Ctx<'_>, finding: &Finding, offender: Color) -> u64 {
         let pressed =
             offence::is_counted_kind(finding.kind) || finding.kind == IrregularityKind::CastlingIncomplete;
-        if pressed && self.record.plies() <= finding.ply {
+        if pressed && self.course.record.plies() <= finding.ply {
             ctx.clock.gained(offender)
         } else {
             0

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use shakmaty::Color;
-
 use super::{Game, Open, exchanged::promoted_otherwise};
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind, candidate::Candidate},
@@ -46,8 +44,8 @@ impl Game {
         let open = &self.cases.open[i];
         let Some(target) = &open.target else { return false };
         // Half-moves have been played since. Only a takeback can restore the target.
-        let later = self.record.plies() > self.plies_at_restoration(open);
-        if later || !self.is_shown(target.placement(), ctx.sensed.placement()) {
+        let later = self.course.record.plies() > open.plies_at_restoration();
+        if later || !self.unread.is_shown(target.placement(), ctx.sensed.placement()) {
             return false;
         }
         if open.kind == IrregularityKind::PressWithoutMove {
@@ -64,44 +62,36 @@ impl Game {
         let (queen, act) = (open.ruled?, open.act.as_ref()?);
         if open.by_hand
             || ctx.clock.stopped_at.is_none()
-            || open.ply != self.record.plies() + 1
+            || open.ply != self.course.record.plies() + 1
             || act.stood_on(queen.to())
         {
             return None;
         }
-        let ply = promoted_otherwise(self.record.stand(), queen, ctx)?;
+        let ply = promoted_otherwise(self.course.record.stand(), queen, ctx)?;
         ctx.still_for(TAKEN_BACK_MS).then_some(ply)
     }
 
     /// Withdraws the report, because the player had replaced the pawn.
     fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
-        self.withdraw(ctx, i);
-        self.announce(ctx, ply, CompletedBy::Ruling);
-        self.restart_lines(ctx);
-    }
-
-    /// Number of half-moves on the record when the target of `open` stands on the board.
-    pub(super) fn plies_at_restoration(&self, open: &Open) -> usize {
-        match open.kind {
-            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => open.ply,
-            _ => open.ply.saturating_sub(1),
-        }
+        self.cases.withdraw(ctx, &self.course, i);
+        self.course.announce(ctx, ply, CompletedBy::Ruling);
+        self.course.restart_lines(ctx);
     }
 
     /// The target of an open irregularity stands on the board.
     fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
         let open = self.cases.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
-            let best = self.lines.all().find(|l| {
+            let best = self.course.lines.all().find(|l| {
                 l.plies
                     .last()
                     .is_some_and(|p| matches!(p.kind, PlyKind::Ruled(m) if m == mv))
             });
             best.cloned()
         });
-        self.resolve(ctx, i, Resolution::Restored);
+        self.cases.put_right(ctx, &self.course, &mut self.hands, i);
         match ruled {
-            Some(line) => self.reset_lines(ctx, vec![line]),
+            Some(line) => self.course.reset_lines(ctx, vec![line]),
             None if matches!(
                 open.kind,
                 IrregularityKind::IllegalMove
@@ -110,9 +100,9 @@ impl Game {
             ) || open
                 .target
                 .as_ref()
-                .is_some_and(|t| t.placement() == self.record.stand().placement()) =>
+                .is_some_and(|t| t.placement() == self.course.record.stand().placement()) =>
             {
-                self.restart_lines(ctx);
+                self.course.restart_lines(ctx);
             }
             None => {}
         }
@@ -120,7 +110,7 @@ impl Game {
 
     /// Goes back if the players have set up an earlier position of the game, after a takeback or a ruling.
     fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.is_watched() || self.record.plies() == 0 {
+        if !self.is_watched() || self.course.record.plies() == 0 {
             return;
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
@@ -134,7 +124,7 @@ impl Game {
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
             if ctx.still_for(wait) {
-                self.reinstate(ctx, many);
+                self.course.reinstate(ctx, many);
             }
             return;
         }
@@ -159,10 +149,10 @@ impl Game {
     /// The opponent has pressed without a half-move, so that the mover's time runs again, and the board
     /// stands as before the last half-move. So the players have agreed to take it back.
     fn is_given_back(&self, ctx: &Ctx<'_>) -> bool {
-        let ply = self.record.plies();
+        let ply = self.course.record.plies();
         let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
         self.cases.open.iter().any(given)
-            && ctx.clock.running() == Some(self.record.mover(ply))
+            && ctx.clock.running() == Some(self.course.record.mover(ply))
             && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
     }
 
@@ -172,7 +162,7 @@ impl Game {
         let given =
             |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
         while let Some(i) = self.cases.find(given) {
-            self.withdraw(ctx, i);
+            self.cases.withdraw(ctx, &self.course, i);
         }
     }
 
@@ -181,7 +171,7 @@ impl Game {
     fn ruled_since_answered(&self, seen: &Placement) -> Option<usize> {
         self.cases.find(|open| {
             let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
-            open.ruled.is_some() && open.ply <= self.record.plies() && shown
+            open.ruled.is_some() && open.ply <= self.course.record.plies() && shown
         })
     }
 
@@ -192,14 +182,14 @@ impl Game {
         let (Some(mv), Some(target)) = (open.ruled, open.target) else {
             return;
         };
-        let before = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
+        let before = Line::new(self.course.record.stand().clone(), ctx.sensed, ctx.now);
         let ruled = before.played(PlyKind::Ruled(mv), target, ctx.sensed, ctx.now, &Bill::default());
-        self.reset_lines(ctx, vec![ruled]);
+        self.course.reset_lines(ctx, vec![ruled]);
     }
 
     /// True when a hypothesis that contains the whole record shows `seen`.
     pub(super) fn explains(&self, seen: &Placement) -> bool {
-        let said = &self.record[self.base..];
+        let said = &self.course.record[self.course.base..];
         let keeps = |line: &Line| {
             line.plies.len() >= said.len()
                 && line
@@ -208,9 +198,10 @@ impl Game {
                     .zip(said)
                     .all(|(ply, made)| ply.kind.same_as(&made.kind))
         };
-        self.lines
+        self.course
+            .lines
             .all()
-            .any(|line| self.is_shown(line.placement(), seen) && keeps(line))
+            .any(|line| self.unread.is_shown(line.placement(), seen) && keeps(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
@@ -218,9 +209,9 @@ impl Game {
     pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
         let array = is_array_as_read(&array_named(seen));
         let least = usize::from(array && !self.is_to_be_put_right(seen));
-        let placement = |ply: usize| self.record.stand_at(ply).placement();
-        let mut plies = (least..self.record.plies()).rev();
-        let found = plies.find(|ply| self.is_shown(placement(*ply), seen))?;
+        let placement = |ply: usize| self.course.record.stand_at(ply).placement();
+        let mut plies = (least..self.course.record.plies()).rev();
+        let found = plies.find(|ply| self.unread.is_shown(placement(*ply), seen))?;
         // The same stood before a press without a move. Whoever puts it up again takes that back, too.
         let passed = found > least && placement(found) == placement(found - 1);
         Some(found - usize::from(passed))
@@ -229,7 +220,7 @@ impl Game {
     /// True where `seen` is the target of an open irregularity and at most one half-move was played since.
     /// Later, an initial position begins another game, whatever was reported of the first half-moves.
     pub(in crate::watcher) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
-        let is_recent = |open: &&Open| self.record.plies() <= open.ply + 1;
+        let is_recent = |open: &&Open| self.course.record.plies() <= open.ply + 1;
         let mut targets = self
             .cases
             .open
@@ -241,7 +232,7 @@ impl Game {
 
     /// Goes back to the position after `ply` half-moves.
     pub(in crate::watcher) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
-        self.retract(ctx, ply, reason);
+        self.course.retract(ctx, ply, reason);
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
         let concerned = |o: &Open| !o.kind.is_conduct() && (o.ply == ply + 1 || o.ply > ply && !o.by_hand);
@@ -252,17 +243,20 @@ impl Game {
             } else {
                 Resolution::Superseded
             };
-            self.resolve(ctx, i, how);
+            self.cases.resolve(ctx, &self.course, i, how);
         }
         // The half-moves that explained the gap are off the record, so nothing of them is in doubt.
         if self.doubt.gap.is_some_and(|told| told > ply) {
             self.doubt.gap_is_known();
         }
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
         // Pieces that the board does not read are not read in that position either.
-        if self.is_shown(self.record.stand().placement(), ctx.sensed.placement()) {
-            let unread = self.lines.best().differing();
-            self.lines.hide(unread, ctx.now, ctx.sensed);
+        if self
+            .unread
+            .is_shown(self.course.record.stand().placement(), ctx.sensed.placement())
+        {
+            let unread = self.course.lines.best().differing();
+            self.course.lines.hide(unread, ctx.now, ctx.sensed);
         }
     }
 
@@ -273,27 +267,27 @@ impl Game {
         }
         let seen = ctx.sensed.placement();
         if let Some(many) = self.put_up_again(seen) {
-            self.reinstate(ctx, many);
+            self.course.reinstate(ctx, many);
         } else if !self.take_exchanged(ctx) {
             match self.earlier(seen).filter(|_| !self.explains(seen)) {
                 Some(ply) => self.go_back(ctx, ply, "position_put_up_again"),
                 None => self.look_at_set_up(ctx),
             }
         }
-        self.record.withdrawn.clear();
+        self.course.record.withdrawn.clear();
     }
 
     /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
     /// while the clock stood. Returns true if so.
     fn take_put_straight(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let (next, offender) = (self.record.plies() + 1, self.to_move());
+        let (next, offender) = (self.course.record.plies() + 1, self.course.to_move());
         let is_open = |open: &Open| open.kind == IrregularityKind::IllegalMove && open.ply == next;
         let Some(index) = self.cases.find(is_open) else {
             return false;
         };
-        let stand = self.record.stand().clone();
+        let stand = self.course.record.stand().clone();
         let seen = ctx.sensed.placement();
-        let shows = |made: &Candidate| self.is_shown(&made.after(stand.placement()), seen);
+        let shows = |made: &Candidate| self.unread.is_shown(&made.after(stand.placement()), seen);
         let Some(made) = stand.candidates().find(shows) else {
             return false;
         };
@@ -304,15 +298,10 @@ impl Game {
         let before = Line::new(stand, ctx.sensed, ctx.now);
         let line = before.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
         if let Some(ply) = line.plies.last() {
-            self.resolve(ctx, index, Resolution::Restored);
-            self.announce(ctx, ply, CompletedBy::Ruling);
-            self.restart_lines(ctx);
+            self.cases.put_right(ctx, &self.course, &mut self.hands, index);
+            self.course.announce(ctx, ply, CompletedBy::Ruling);
+            self.course.restart_lines(ctx);
         }
         true
-    }
-
-    /// Whose move it is.
-    pub(in crate::watcher) fn to_move(&self) -> Color {
-        self.record.stand().turn()
     }
 }

@@ -4,11 +4,14 @@
 use shakmaty::{CastlingMode, Chess, Color};
 
 use super::{
-    Game, Open,
+    Open,
     case_file::{CaseFile, Mate},
+    cases::Cases,
+    course::Course,
+    record::GameRecord,
 };
 use crate::{
-    event::{Advice, Amendment, Body, ClockState, Why},
+    event::{Advice, Amendment, Body, Why},
     laws::{
         IrregularityKind, PositionRuling, Ruling, Side,
         clock_proposal::{self, ClockHistory, Proposal},
@@ -17,17 +20,17 @@ use crate::{
     watcher::{ctx::Ctx, outbox::MateQuestion},
 };
 
-impl Game {
-    /// The advice on an irregularity of half-move `ply`, with times for the clock as it stands.
+impl CaseFile {
+    /// The advice on it, an irregularity of half-move `ply`, with times for the clock as it stands.
     pub(super) fn advice(
         &self,
         ctx: &Ctx<'_>,
-        case_file: &CaseFile,
+        record: &GameRecord,
         ply: usize,
         target: Option<(&str, Color)>,
     ) -> Advice {
-        let ruling = case_file.ruling(ctx);
-        let proposal = self.times(ctx, case_file, ply, target.map(|(_, turn)| turn), &ruling);
+        let ruling = self.ruling(ctx);
+        let proposal = self.times(ctx, record, ply, target.map(|(_, turn)| turn), &ruling);
         Advice {
             penalty: ruling.penalty,
             position: ruling.position,
@@ -36,37 +39,37 @@ impl Game {
             clock_proposal: proposal.map(|p| p.clock),
             clock_alternative: proposal.and_then(|p| p.alternative),
             clock_working: proposal.map(|p| p.working),
-            provisional: matches!(case_file.mate, Mate::Asked(_)),
-            laws: Some(case_file.case.edition.as_str().to_owned()),
-            time_control: Some(case_file.case.time_control.as_str().to_owned()),
+            provisional: matches!(self.mate, Mate::Asked(_)),
+            laws: Some(self.case.edition.as_str().to_owned()),
+            time_control: Some(self.case.time_control.as_str().to_owned()),
         }
     }
 
     fn times(
         &self,
         ctx: &Ctx<'_>,
-        case_file: &CaseFile,
+        record: &GameRecord,
         ply: usize,
         turn: Option<Color>,
         ruling: &Ruling,
     ) -> Option<Proposal> {
         let history = ClockHistory {
-            at_press: case_file.said.clock?,
-            increment_ms: case_file.increment_ms,
+            at_press: self.said.clock?,
+            increment_ms: self.increment_ms,
             present: ctx.clock.state(),
         };
-        let offender = case_file.case.facts.offender;
-        match case_file.case.facts.irregularity {
+        let offender = self.case.facts.offender;
+        match self.case.facts.irregularity {
             IrregularityKind::IllegalMove
             | IrregularityKind::PromotionNotReplaced
             | IrregularityKind::PressWithoutMove
             | IrregularityKind::TwoHands
             | IrregularityKind::CastlingIncomplete => {
                 let offender = offender?;
-                if self.record.plies() > ply && ruling.position != PositionRuling::ReplaceWithQueen {
-                    let moves = (self.record.plies() - ply + 2) / 2;
+                if record.plies() > ply && ruling.position != PositionRuling::ReplaceWithQueen {
+                    let moves = (record.plies() - ply + 2) / 2;
                     return clock_proposal::later(
-                        self.clock_before(ply),
+                        record.clock_before(ply),
                         ctx.clock.state()?,
                         offender,
                         moves as u32,
@@ -78,11 +81,9 @@ impl Game {
             IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim => {
                 clock_proposal::at_once(&history, offender?, ruling)
             }
-            IrregularityKind::PiecesDisplaced => Some(clock_proposal::give_back(
-                &history,
-                offender?,
-                case_file.case.edition,
-            )),
+            IrregularityKind::PiecesDisplaced => {
+                Some(clock_proposal::give_back(&history, offender?, self.case.edition))
+            }
             IrregularityKind::DisplacedPieceFound
             | IrregularityKind::WrongColourPromotion
             | IrregularityKind::MovedOutOfTurn => {
@@ -91,51 +92,41 @@ impl Game {
             _ => None,
         }
     }
+}
 
-    /// The reading of the clock in the position before half-move `ply`.
-    fn clock_before(&self, ply: usize) -> Option<ClockState> {
-        self.record.get(ply.checked_sub(2)?)?.clock
-    }
-
+impl Cases {
     /// Amends the open rulings after half-moves were played or taken back.
-    pub(super) fn played_on(&mut self, ctx: &mut Ctx<'_>) {
-        let made = self.record.moves_completed();
-        for i in 0..self.cases.open.len() {
-            let answered = self.is_answered(self.cases.open[i].offender, self.cases.open[i].ply);
-            let case_file = &mut self.cases.open[i].case_file;
+    pub(super) fn played_on(&mut self, ctx: &mut Ctx<'_>, course: &Course) {
+        let made = course.record.moves_completed();
+        for i in 0..self.open.len() {
+            let answered = course.record.is_answered(self.open[i].offender, self.open[i].ply);
+            let case_file = &mut self.open[i].case_file;
             let facts = &mut case_file.case.facts;
             facts.moves_completed = made;
             // A later half-move does not make late what a person raised in time.
             if !case_file.raised {
                 facts.opponent_has_replied = answered;
             }
-            self.amend(ctx, i, Why::Played);
+            self.amend(ctx, course, i, Why::Played);
         }
     }
 
-    /// True when the opponent of `offender` has made a half-move after the offender's act at half-move `ply`.
-    pub(super) fn is_answered(&self, offender: Option<Color>, ply: usize) -> bool {
-        offender.is_some_and(|offender| {
-            (ply.max(1)..=self.record.plies()).any(|later| self.record.mover(later) != offender)
-        })
-    }
-
     /// The clock was stopped. Proposes times for irregularities after which half-moves were played.
-    pub(in crate::watcher) fn propose_times(&mut self, ctx: &mut Ctx<'_>) {
-        for i in 0..self.cases.open.len() {
-            if self.record.plies() > self.cases.open[i].ply {
-                self.amend(ctx, i, Why::ClockStopped);
+    pub(in crate::watcher) fn propose_times(&mut self, ctx: &mut Ctx<'_>, course: &Course) {
+        for i in 0..self.open.len() {
+            if course.record.plies() > self.open[i].ply {
+                self.amend(ctx, course, i, Why::ClockStopped);
             }
         }
     }
 
     /// Reports a new ruling on an open irregularity, if it differs from the last one.
-    pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, index: usize, why: Why) {
-        let open = &self.cases.open[index];
+    pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, course: &Course, index: usize, why: Why) {
+        let open = &self.open[index];
         let (case_file, before) = (&open.case_file, &open.case_file.said.ruling);
         let target = before.target_fen.clone();
         let turn = open.target.as_ref().map(|stand| stand.turn());
-        let advice = self.advice(ctx, case_file, open.ply, target.as_deref().zip(turn));
+        let advice = case_file.advice(ctx, &course.record, open.ply, target.as_deref().zip(turn));
         let same = (advice.penalty, advice.position) == (before.penalty, before.position)
             && advice.articles == before.articles
             && advice.provisional == before.provisional
@@ -159,16 +150,22 @@ impl Game {
             ruling: case_file.said.ruling.clone(),
             text: case_file.said.text.clone(),
         };
-        *self.cases.open[index].case_file = case_file;
-        self.emit(ctx, None, Body::RulingAmended(Box::new(amendment)));
+        *self.open[index].case_file = case_file;
+        course.emit(ctx, None, Body::RulingAmended(Box::new(amendment)));
     }
 
     /// Takes the answer to whether the offender's opponent can mate.
-    pub(in crate::watcher) fn mate_answered(&mut self, ctx: &mut Ctx<'_>, id: &str, verdict: &Verdict) {
-        let Some(i) = self.cases.find(|open| open.id == id) else {
+    pub(in crate::watcher) fn mate_answered(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        id: &str,
+        verdict: &Verdict,
+    ) {
+        let Some(i) = self.find(|open| open.id == id) else {
             return;
         };
-        let case_file = &mut self.cases.open[i].case_file;
+        let case_file = &mut self.open[i].case_file;
         if !matches!(case_file.mate, Mate::Asked(_)) {
             return;
         }
@@ -177,29 +174,27 @@ impl Game {
             Verdict::Winnable(_) | Verdict::Unwinnable(_) => Mate::Known,
         };
         case_file.case.facts.opponent_can_mate = !matches!(verdict, Verdict::Unwinnable(_));
-        self.amend(ctx, i, Why::MateChecked);
+        self.amend(ctx, course, i, Why::MateChecked);
     }
 
     /// The questions without an answer. After a restart the shell asks them again.
-    pub(in crate::watcher) fn open_questions(&self) -> Vec<MateQuestion> {
-        self.cases
-            .open
-            .iter()
-            .filter_map(|open| self.question(open))
-            .collect()
+    pub(in crate::watcher) fn questions(&self, mode: CastlingMode) -> Vec<MateQuestion> {
+        self.open.iter().filter_map(|open| open.question(mode)).collect()
     }
+}
 
-    /// The question on which the ruling of `open` depends, if one does.
-    pub(super) fn question(&self, open: &Open) -> Option<MateQuestion> {
-        let Mate::Asked(fen) = &open.case_file.mate else {
+impl Open {
+    /// The question on which its ruling depends, if one does.
+    pub(super) fn question(&self, mode: CastlingMode) -> Option<MateQuestion> {
+        let Mate::Asked(fen) = &self.case_file.mate else {
             return None;
         };
-        let facts = &open.case_file.case.facts;
+        let facts = &self.case_file.case.facts;
         let loser = match facts.irregularity {
             IrregularityKind::BothFlags => facts.first_flag.side(),
             _ => facts.offender,
         };
-        MateQuestion::of(&open.id, fen, self.record.mode(), Color::from(loser?.opponent()))
+        MateQuestion::of(&self.id, fen, mode, Color::from(loser?.opponent()))
     }
 }
 

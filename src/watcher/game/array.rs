@@ -41,18 +41,18 @@ impl Game {
     /// and the record goes on from there.
     pub(in crate::watcher) fn look_for_array_put_right(&mut self, ctx: &mut Ctx<'_>) {
         let seen = ctx.sensed.placement();
-        let recorded = self.record.stand().placement();
+        let recorded = self.course.record.stand().placement();
         let alike = recorded.occupied().count() == seen.occupied().count();
-        if self.record.plies() > EARLY || recorded == seen || !alike {
+        if self.course.record.plies() > EARLY || recorded == seen || !alike {
             return;
         }
         let right = Arc::new(Stand::initial());
-        if self.record.start.placement() == right.placement() {
+        if self.course.record.start.placement() == right.placement() {
             return;
         }
         // What is illegal in the record may have been legal for the piece that should have stood there.
         let is_it = |_, made: &Made, mv| UciMove::from_move(mv, right.mode()) == made.uci;
-        let Some(record) = self.record.replayed(0, &right, is_it) else {
+        let Some(record) = self.course.record.replayed(0, &right, is_it) else {
             return;
         };
         let stands = record.last().map_or(&right, |made| &made.stand);
@@ -64,28 +64,28 @@ impl Game {
             reason: notice::ARRAY_PUT_RIGHT.into(),
             fen: Some(right.fen()),
         };
-        self.emit(ctx, None, body);
-        self.record = GameRecord::new(right);
+        self.course.emit(ctx, None, body);
+        self.course.record = GameRecord::new(right);
         for made in record {
-            self.enter(ctx, made);
+            self.course.enter(ctx, made);
         }
         self.presses.clear();
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
         let of_start = |open: &super::Open| open.kind == IrregularityKind::InitialPositionWrong;
         while let Some(index) = self.cases.find(of_start) {
-            self.resolve(ctx, index, Resolution::Restored);
+            self.cases.resolve(ctx, &self.course, index, Resolution::Restored);
         }
         // From the right position the half-moves are legal.
-        let plies = self.record.plies();
+        let plies = self.course.record.plies();
         let of_moves = |open: &super::Open| {
             open.kind == IrregularityKind::IllegalMove && open.ply <= plies && !open.by_hand
         };
         while let Some(index) = self.cases.find(of_moves) {
-            self.withdraw(ctx, index);
+            self.cases.withdraw(ctx, &self.course, index);
         }
         let message =
             "The pieces were put right: the half-moves of the game count from the initial position.";
-        self.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
+        self.course.notice(ctx, notice::ARRAY_PUT_RIGHT, message);
     }
 
     /// What the first press shows of a beginning other than the record's; none if it shows nothing.
@@ -109,8 +109,8 @@ impl Game {
     /// The position in which a pawn stood before its square when the game began, as if its half-move had been made, where a player
     /// has pressed for another half-move of the same side.
     fn begun_with_pawn_astray(&self, ctx: &Ctx<'_>) -> Option<Stand> {
-        let start = &self.record.start;
-        if self.base != 0 || self.record.plies() > 1 || start.placement() != &Placement::ARRAY {
+        let start = &self.course.record.start;
+        if self.course.base != 0 || self.course.record.plies() > 1 || start.placement() != &Placement::ARRAY {
             return None;
         }
         // The record may begin with that pawn, or with the other half-move.
@@ -124,8 +124,8 @@ impl Game {
 
     /// The initial position with Black to move, where nothing is on the record and `press` came for a half-move of Black's.
     fn begun_by_black(&self, ctx: &Ctx<'_>, press: &Press) -> Option<Stand> {
-        let start = &self.record.start;
-        let is_first = self.record.is_empty() && self.cases.all().next().is_none();
+        let start = &self.course.record.start;
+        let is_first = self.course.record.is_empty() && self.cases.all().next().is_none();
         let is_array = start.turn() == Color::White && is_full_array(start.placement());
         if !is_first || !is_array || ctx.sensed.is_felt() {
             return None;
@@ -151,22 +151,22 @@ impl Game {
             },
             fen: Some(start.fen()),
         };
-        self.emit(ctx, None, body);
+        self.course.emit(ctx, None, body);
         let side = start.turn();
-        self.record = GameRecord::new(start);
-        self.restart_lines(ctx);
-        self.lines.press(press.at, ctx.sensed, side);
+        self.course.record = GameRecord::new(start);
+        self.course.restart_lines(ctx);
+        self.course.lines.press(press.at, ctx.sensed, side);
         self.presses.judged = Some(Press { side, ..press });
         match how {
             How::PawnAstray => {
-                let array = self.record.start.placement().clone();
+                let array = self.course.record.start.placement().clone();
                 let squares = array.differing(&Placement::ARRAY);
                 self.array_wrong(ctx, &array, squares, Certainty::Suspected);
             }
             How::ByBlack => {
                 let message = "Black has made the first half-move, and White begins the game (1.2): the half-moves count as they \
                                are played. If it is the game of the round, the players have to begin anew.";
-                self.notice(ctx, notice::BLACK_BEGAN, message);
+                self.course.notice(ctx, notice::BLACK_BEGAN, message);
             }
         }
     }

@@ -2,9 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+use shakmaty::Color;
+
 use crate::{
+    board::Stand,
     event::Irregularity,
-    laws::{Case, Occurrence, Penalty, PenaltyKind, Ruling, decide, words},
+    laws::{
+        Case, IrregularityKind, Occurrence, Penalty, PenaltyKind, Ruling, decide, options::MateAskedIn, words,
+    },
+    mate::cannot_mate_quick,
     watcher::ctx::Ctx,
 };
 
@@ -59,6 +65,35 @@ impl CaseFile {
         ruling
     }
 
+    /// Asks whether the opponent can mate, where the ruling depends on it: in the position that the article puts on the board
+    /// (7.5.5); at a flag in the present one. In a past game nobody looks for mates any more.
+    pub(super) fn ask_for_mate(
+        &mut self,
+        ctx: &Ctx<'_>,
+        before: &Stand,
+        target: Option<&Stand>,
+        is_past: bool,
+    ) {
+        let facts = &self.case.facts;
+        let loser = match facts.irregularity {
+            IrregularityKind::BothFlags => facts.first_flag.side(),
+            _ => facts.offender,
+        };
+        let after = ctx.rules.contested.mate_asked_in == MateAskedIn::TargetPosition;
+        let judged = target.filter(|_| after).unwrap_or(before);
+        if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
+            && depends_on_mate(&self.case, ctx)
+        {
+            if cannot_mate_quick(chess, !loser) {
+                self.case.facts.opponent_can_mate = false;
+            } else if is_past {
+                self.mate = Mate::Undetermined;
+            } else {
+                self.mate = Mate::Asked(judged.fen());
+            }
+        }
+    }
+
     /// Writes the text of the report anew.
     pub(super) fn put_into_words(&mut self, ctx: &Ctx<'_>) {
         let alone = self.case.is_unsupervised() && !self.raised;
@@ -71,7 +106,7 @@ impl CaseFile {
 }
 
 /// True where the ruling depends on whether the offender's opponent can mate.
-pub(super) fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
+fn depends_on_mate(case: &Case, ctx: &Ctx<'_>) -> bool {
     let mut other = case.clone();
     other.facts.opponent_can_mate = !case.facts.opponent_can_mate;
     let options = &ctx.rules.contested;

@@ -47,6 +47,14 @@ impl Open {
         let ended = self.ended.as_ref();
         ended.is_some_and(|ended| ended.how == Resolution::Dismissed)
     }
+
+    /// Number of half-moves on the record when its target stands on the board.
+    pub(super) fn plies_at_restoration(&self) -> usize {
+        match self.kind {
+            IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound => self.ply,
+            _ => self.ply.saturating_sub(1),
+        }
+    }
 }
 
 /// How an irregularity ended, and its state before.
@@ -69,6 +77,8 @@ pub(in crate::watcher) struct Cases {
     pub(in crate::watcher) closed: Vec<Open>,
     /// Number of offences of 7.5 that count, White's and Black's.
     pub(in crate::watcher) offences: [u32; 2],
+    /// They are of an earlier game of the board, built from its events: nobody looks for mates in it any more.
+    pub(in crate::watcher) is_past: bool,
 }
 
 impl Cases {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Ended, Game, Open};
+use super::{Ended, Open, cases::Cases, course::Course, touch::Hands};
 use crate::{
     board::PlyKind,
     event::{Body, CompletedBy, Resolution, Why},
@@ -14,22 +14,26 @@ use crate::{
     watcher::{at_rest::at_rest, command::CommandError, ctx::Ctx, not_now::NotNow},
 };
 
-impl Game {
+impl Cases {
     /// Records that there was no offence. The case may be closed already.
-    pub(in crate::watcher) fn dismiss(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
+    pub(in crate::watcher) fn dismiss(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        id: String,
+    ) -> Result<(), CommandError> {
         let over = self
-            .cases
             .closed
             .iter()
             .position(|open| open.id == id && !open.is_dismissed());
         let Some(i) = over else {
-            let i = self.cases.find_open(&id)?;
-            self.resolve(ctx, i, Resolution::Dismissed);
+            let i = self.find_open(&id)?;
+            self.resolve(ctx, course, i, Resolution::Dismissed);
             return Ok(());
         };
-        let open = self.cases.closed[i].clone();
-        self.uncount(ctx, &open);
-        let closed = &mut self.cases.closed[i];
+        let open = self.closed[i].clone();
+        self.uncount(ctx, course, &open);
+        let closed = &mut self.closed[i];
         closed.counted = false;
         if let Some(ended) = &mut closed.ended {
             ended.before = Some(ended.how);
@@ -41,18 +45,23 @@ impl Game {
             irregularity: id,
             how: Resolution::Dismissed,
         };
-        self.emit(ctx, None, body);
+        course.emit(ctx, None, body);
         Ok(())
     }
 
     /// Takes back how a case ended. A case that was dismissed after it had ended goes back to its first end,
     /// and counts again. Any other case is open again, and only a person closes it.
-    pub(in crate::watcher) fn reopen(&mut self, ctx: &mut Ctx<'_>, id: String) -> Result<(), CommandError> {
-        let Some(i) = self.cases.closed.iter().position(|open| open.id == id) else {
-            self.cases.find_open(&id)?;
+    pub(in crate::watcher) fn reopen(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        id: String,
+    ) -> Result<(), CommandError> {
+        let Some(i) = self.closed.iter().position(|open| open.id == id) else {
+            self.find_open(&id)?;
             return Err(NotNow::CaseIsOpen.into());
         };
-        let mut again = self.cases.closed.remove(i);
+        let mut again = self.closed.remove(i);
         let Some(ended) = again.ended.take() else {
             return Err(CommandError::UnknownIrregularity(id));
         };
@@ -61,10 +70,10 @@ impl Game {
             irregularity: id,
             open: is_open,
         };
-        self.emit(ctx, None, body);
+        course.emit(ctx, None, body);
         if ended.counted && !again.counted {
             again.counted = true;
-            self.count_again(ctx, &again);
+            self.count_again(ctx, course, &again);
         }
         match ended.before {
             Some(how) => {
@@ -73,11 +82,11 @@ impl Game {
                     before: None,
                     ..ended
                 });
-                self.cases.closed.push(again);
+                self.closed.push(again);
             }
             None => {
                 again.by_hand = true;
-                self.cases.open.push(again);
+                self.open.push(again);
             }
         }
         Ok(())
@@ -87,11 +96,12 @@ impl Game {
     pub(in crate::watcher) fn note(
         &mut self,
         ctx: &mut Ctx<'_>,
+        course: &Course,
         irregularity: String,
         penalty: Option<Penalty>,
         note: Option<String>,
     ) -> Result<(), CommandError> {
-        let mut known = self.cases.all();
+        let mut known = self.all();
         if !known.any(|open| open.id == irregularity) {
             return Err(CommandError::UnknownIrregularity(irregularity));
         }
@@ -103,43 +113,48 @@ impl Game {
             penalty,
             note,
         };
-        self.emit(ctx, None, body);
+        course.emit(ctx, None, body);
         Ok(())
     }
 
     /// Lets the position on the board stand. An illegal move enters the record; displaced pieces stay where
     /// they are.
-    pub(in crate::watcher) fn accept(&mut self, ctx: &mut Ctx<'_>, id: &str) -> Result<(), CommandError> {
-        let i = self.cases.find_open(id)?;
-        let open = self.cases.open[i].clone();
-        if open.ply == self.record.plies() + 1 && open.act.is_some() {
-            let line = self.lines.all().find(|line| {
+    pub(in crate::watcher) fn accept(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &mut Course,
+        id: &str,
+    ) -> Result<(), CommandError> {
+        let i = self.find_open(id)?;
+        let open = self.open[i].clone();
+        if open.ply == course.record.plies() + 1 && open.act.is_some() {
+            let line = course.lines.all().find(|line| {
                 line.plies
                     .first()
                     .is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
             });
             if let Some(ply) = line.and_then(|line| line.plies.first().cloned()) {
-                self.announce(ctx, &ply, CompletedBy::Ruling);
+                course.announce(ctx, &ply, CompletedBy::Ruling);
             }
         } else if matches!(
             open.kind,
             IrregularityKind::PiecesDisplaced | IrregularityKind::DisplacedPieceFound
-        ) && open.ply == self.record.plies()
+        ) && open.ply == course.record.plies()
         {
             at_rest(ctx.sensed, ctx.now)?;
-            let stand = Arc::new(self.record.stand().with_placement(ctx.sensed.placement()));
-            if let Some(made) = self.record.made_mut().last_mut() {
+            let stand = Arc::new(course.record.stand().with_placement(ctx.sensed.placement()));
+            if let Some(made) = course.record.made_mut().last_mut() {
                 made.stand = stand;
                 made.accepted = true;
             }
         }
         if offence::counts(&open.case_file.case, &ctx.rules.contested) && !open.counted {
             // A suspicion counts once a person says that the offence happened.
-            self.cases.open[i].counted = true;
-            self.count_again(ctx, &open);
+            self.open[i].counted = true;
+            self.count_again(ctx, course, &open);
         }
-        self.resolve(ctx, i, Resolution::Stands);
-        self.restart_lines(ctx);
+        self.resolve(ctx, course, i, Resolution::Stands);
+        course.restart_lines(ctx);
         Ok(())
     }
 
@@ -147,36 +162,40 @@ impl Game {
     pub(in crate::watcher) fn raised_by(
         &mut self,
         ctx: &mut Ctx<'_>,
+        course: &Course,
         id: String,
         by: RaisedBy,
     ) -> Result<(), CommandError> {
-        if self.cases.closed.iter().any(|open| open.id == id) {
+        if self.closed.iter().any(|open| open.id == id) {
             return Err(NotNow::CaseIsOver.into());
         }
-        let Some(i) = self.cases.find(|open| open.id == id) else {
+        let Some(i) = self.find(|open| open.id == id) else {
             return Err(CommandError::UnknownIrregularity(id));
         };
-        let open = &mut self.cases.open[i];
+        let open = &mut self.open[i];
         open.case_file.raised = by != RaisedBy::Nobody;
         open.case_file.case.facts.raised_by = by;
         // An irregularity that was raised in time does not stand because of a later reply.
         let until_reply = offence::rule(&open.case_file.case).window != Window::GameEnd;
         open.may_stand = open.counted && until_reply && by == RaisedBy::Nobody;
-        self.amend(ctx, i, Why::RaisedBy);
+        self.amend(ctx, course, i, Why::RaisedBy);
         Ok(())
     }
 
     /// Ends an open irregularity.
-    pub(in crate::watcher) fn resolve(&mut self, ctx: &mut Ctx<'_>, index: usize, how: Resolution) {
-        let mut open = self.cases.open.remove(index);
-        if how == Resolution::Restored && open.kind == IrregularityKind::IllegalMove {
-            self.hands.forget_touches();
-        }
+    pub(in crate::watcher) fn resolve(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        index: usize,
+        how: Resolution,
+    ) {
+        let mut open = self.open.remove(index);
         let body = Body::IrregularityResolved {
             irregularity: open.id.clone(),
             how,
         };
-        self.emit(ctx, None, body);
+        course.emit(ctx, None, body);
         // An offence that stands was not acted on.
         let counts = match how {
             Resolution::Dismissed => false,
@@ -187,7 +206,7 @@ impl Game {
         };
         let counted = open.counted;
         if !counts {
-            self.uncount(ctx, &open);
+            self.uncount(ctx, course, &open);
             open.counted = false;
         }
         open.ended = Some(Ended {
@@ -196,70 +215,84 @@ impl Game {
             counted,
             before: None,
         });
-        self.cases.closed.push(open);
+        self.closed.push(open);
+    }
+
+    /// Ends an open irregularity that the players have put right. The report of an illegal move covers what hands touched before.
+    pub(in crate::watcher) fn put_right(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        hands: &mut Hands,
+        index: usize,
+    ) {
+        if self.open[index].kind == IrregularityKind::IllegalMove {
+            hands.forget_touches();
+        }
+        self.resolve(ctx, course, index, Resolution::Restored);
     }
 
     /// Takes an open irregularity back: there was no offence.
-    pub(in crate::watcher) fn withdraw(&mut self, ctx: &mut Ctx<'_>, index: usize) {
-        let open = self.cases.open[index].clone();
-        self.cases.open[index].counted = false;
-        self.uncount(ctx, &open);
-        self.resolve(ctx, index, Resolution::Superseded);
+    pub(in crate::watcher) fn withdraw(&mut self, ctx: &mut Ctx<'_>, course: &Course, index: usize) {
+        let open = self.open[index].clone();
+        self.open[index].counted = false;
+        self.uncount(ctx, course, &open);
+        self.resolve(ctx, course, index, Resolution::Superseded);
     }
 
     /// Takes `gone` out of the count of offences (7.5.5). Later offences of the player get a number that is
     /// one lower.
-    pub(in crate::watcher) fn uncount(&mut self, ctx: &mut Ctx<'_>, gone: &Open) {
+    pub(in crate::watcher) fn uncount(&mut self, ctx: &mut Ctx<'_>, course: &Course, gone: &Open) {
         let Some(side) = gone.offender.filter(|_| gone.counted) else {
             return;
         };
-        let count = &mut self.cases.offences[side as usize];
+        let count = &mut self.offences[side as usize];
         *count = count.saturating_sub(1);
         let number = gone.case_file.case.facts.offence_number;
-        for i in 0..self.cases.open.len() {
-            let later = &mut self.cases.open[i];
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
             let facts = &mut later.case_file.case.facts;
             if later.offender == Some(side) && later.counted && facts.offence_number > number {
                 facts.offence_number -= 1;
-                self.amend(ctx, i, Why::OffenceCount);
+                self.amend(ctx, course, i, Why::OffenceCount);
             }
         }
     }
 
     /// Counts `again` among the offences again. Later offences of the player get a number that is one higher.
-    pub(in crate::watcher) fn count_again(&mut self, ctx: &mut Ctx<'_>, again: &Open) {
+    pub(in crate::watcher) fn count_again(&mut self, ctx: &mut Ctx<'_>, course: &Course, again: &Open) {
         let Some(side) = again.offender else { return };
-        self.cases.offences[side as usize] += 1;
+        self.offences[side as usize] += 1;
         let number = again.case_file.case.facts.offence_number;
-        for i in 0..self.cases.open.len() {
-            let later = &mut self.cases.open[i];
+        for i in 0..self.open.len() {
+            let later = &mut self.open[i];
             let facts = &mut later.case_file.case.facts;
             let is_later = later.id != again.id && later.said >= again.said;
             if later.offender == Some(side) && later.counted && is_later && facts.offence_number >= number {
                 facts.offence_number += 1;
-                self.amend(ctx, i, Why::OffenceCount);
+                self.amend(ctx, course, i, Why::OffenceCount);
             }
         }
     }
 
     /// Takes over what a person ruled and reported in the game that had a result.
     pub(in crate::watcher) fn take_what_was_ruled(&mut self, said: &Self) {
-        for theirs in said.cases.all() {
-            let mine = self.cases.all().find(|mine| mine.id == theirs.id);
+        for theirs in said.all() {
+            let mine = self.all().find(|mine| mine.id == theirs.id);
             let counted_before = mine.is_some_and(|mine| mine.counted);
             if mine.is_some_and(|mine| !is_ruled_since(mine, theirs)) {
                 continue;
             }
             if let Some(side) = theirs.offender {
-                let count = &mut self.cases.offences[side as usize];
+                let count = &mut self.offences[side as usize];
                 *count = (*count + u32::from(theirs.counted)).saturating_sub(u32::from(counted_before));
             }
-            self.cases.open.retain(|open| open.id != theirs.id);
-            self.cases.closed.retain(|open| open.id != theirs.id);
+            self.open.retain(|open| open.id != theirs.id);
+            self.closed.retain(|open| open.id != theirs.id);
             if theirs.ended.is_some() {
-                self.cases.closed.push(theirs.clone());
+                self.closed.push(theirs.clone());
             } else {
-                self.cases.open.push(theirs.clone());
+                self.open.push(theirs.clone());
             }
         }
     }

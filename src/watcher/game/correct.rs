@@ -190,11 +190,16 @@ pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
 impl Game {
     /// The position after a half-move that a player has written down and not made.
     pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
-        let found = legal(self.record.stand(), written, self.record.mode());
+        let found = legal(self.course.record.stand(), written, self.course.record.mode());
         let remedy = "give the half-move that was written down, as UCI or SAN";
-        found
-            .map(|(_, after)| Arc::new(after))
-            .ok_or_else(|| no_move(self.record.plies() + 1, written, self.record.stand(), remedy))
+        found.map(|(_, after)| Arc::new(after)).ok_or_else(|| {
+            no_move(
+                self.course.record.plies() + 1,
+                written,
+                self.course.record.stand(),
+                remedy,
+            )
+        })
     }
 
     /// Carries out a person's correction of the record. The hypotheses start anew from there.
@@ -203,24 +208,24 @@ impl Game {
         ctx: &mut Ctx<'_>,
         order: &Correct,
     ) -> Result<(), CommandError> {
-        let mut made = self.record.corrected(order)?;
-        let kept = in_common(&self.record, &made);
-        if kept == made.len() && kept == self.record.plies() {
+        let mut made = self.course.record.corrected(order)?;
+        let kept = in_common(&self.course.record, &made);
+        if kept == made.len() && kept == self.course.record.plies() {
             return Ok(());
         }
-        self.retract(ctx, kept, "corrected_by_arbiter");
+        self.course.retract(ctx, kept, "corrected_by_arbiter");
         for next in made.drain(kept..) {
-            let (at, body) = (next.at, told(&next, self.record.plies() + 1));
-            self.record.push(next);
-            self.emit(ctx, Some(at), body);
+            let (at, body) = (next.at, told(&next, self.course.record.plies() + 1));
+            self.course.record.push(next);
+            self.course.emit(ctx, Some(at), body);
         }
         self.shift_cases(ctx, order);
         self.hands = super::touch::Hands::default();
         self.unbridged = None;
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
         self.go_on_after_last(ctx);
         self.overrule(ctx);
-        self.played_on(ctx);
+        self.cases.played_on(ctx, &self.course);
         if self.outcome.result.is_none() {
             self.end_by_position(ctx);
         }
@@ -230,11 +235,11 @@ impl Game {
     /// Where the illegal act of a case stands on the board after the last half-move of the record, the hypotheses know it: it is not told
     /// again.
     fn go_on_after_last(&mut self, ctx: &mut Ctx<'_>) {
-        let before = self.record.stand().clone();
+        let before = self.course.record.stand().clone();
         let Explanation::Illegal(stands) = explain(&before, ctx.sensed.placement()) else {
             return;
         };
-        let next = self.record.plies() + 1;
+        let next = self.course.record.plies() + 1;
         let is_told = |open: &super::Open| {
             let act = open.act.as_ref().and_then(IllegalAct::from_to);
             open.ply == next && act.is_some() && act == stands.from_to()
@@ -253,10 +258,10 @@ impl Game {
                 open.ply = open.ply + inserted - deleted;
             }
         }
-        let last = self.record.plies() + 1;
+        let last = self.course.record.plies() + 1;
         let beyond = |open: &super::Open| open.ply > last && !open.by_hand;
         while let Some(i) = self.cases.find(beyond) {
-            self.resolve(ctx, i, Resolution::Superseded);
+            self.cases.resolve(ctx, &self.course, i, Resolution::Superseded);
         }
         for open in self.cases.all_mut() {
             open.ply = open.ply.min(last);

@@ -36,7 +36,7 @@ impl Game {
     /// True when a piece of the opponent stood where a legal reply would put it as the press of `side` came.
     /// Either the opponent was quicker than the press, or the hand that moved knocked the piece there.
     pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let mut last = best.plies.backwards();
         let (Some(reply), Some(made)) = (last.next(), last.next()) else {
             return false;
@@ -50,7 +50,7 @@ impl Game {
 
     /// Waits for the press of an early reply. If none comes, reports the piece as displaced.
     pub(super) fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let best = self.lines.best().clone();
+        let best = self.course.lines.best().clone();
         let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
             return;
         };
@@ -74,8 +74,8 @@ impl Game {
         if !knocked || !ctx.passed(quiet, wait) {
             return;
         }
-        let ply = self.base + best.plies.len() - 1;
-        if ply > self.record.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+        let ply = self.course.base + best.plies.len() - 1;
+        if ply > self.course.record.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
             ctx.at(ctx.now + 150);
             return;
         }
@@ -83,11 +83,11 @@ impl Game {
             return;
         }
         self.presses.judged = None;
-        if ply != self.record.plies() || self.cases.at_board().any(|o| o.ply == ply) {
+        if ply != self.course.record.plies() || self.cases.at_board().any(|o| o.ply == ply) {
             return;
         }
-        let before = self.record.stand_at(ply - 1).clone();
-        let base = self.record.stand_at(self.base).clone();
+        let before = self.course.record.stand_at(ply - 1).clone();
+        let base = self.course.record.stand_at(self.course.base).clone();
         let scene = Scene {
             ply,
             before,
@@ -104,18 +104,18 @@ impl Game {
         let kind = IrregularityKind::PiecesDisplaced;
         let mut finding = Finding::new(kind, certainty, Some(press.side), scene);
         finding.squares = Bitboard::from_square(from).with(to);
-        finding.target = Some(self.record.stand().clone());
+        finding.target = Some(self.course.record.stand().clone());
         self.accuse(ctx, finding, None);
         let without = best.without_last(&base, ctx.sensed, ctx.now);
-        self.reset_lines(ctx, vec![without, best]);
+        self.course.reset_lines(ctx, vec![without, best]);
     }
 
     /// Reports that the side that does not have the move has moved a piece and leaves it there.
     pub(super) fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         if self.is_unproven(ctx, None)
             || !ctx.clock.runs()
-            || best.plies.len() != self.announced()
+            || best.plies.len() != self.course.announced()
             || !best.misplaced(ctx.sensed).any()
         {
             return;
@@ -129,14 +129,14 @@ impl Game {
         let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
             return;
         };
-        let ply = self.record.plies() + 1;
+        let ply = self.course.record.plies() + 1;
         if self.cases.at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
             return;
         }
         let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
         let since = left.max(came);
         // A player who takes the last half-move back does not move out of turn.
-        let last = self.record.last().and_then(|made| made.kind.from_to());
+        let last = self.course.record.last().and_then(|made| made.kind.from_to());
         if last == Some((to, from)) {
             return;
         }
@@ -147,7 +147,7 @@ impl Game {
         // A piece that stood there before the player's own last press was not moved after it. A piece that
         // left right after that press was moved by the opponent: the player's hand was still at the clock.
         // On a line that gathers it may have left later than it seems.
-        let (pressed, slack) = (self.record.last().map(|last| last.at), ctx.sensed.slack());
+        let (pressed, slack) = (self.course.record.last().map(|last| last.at), ctx.sensed.slack());
         let early = |pressed: Millis| left + slack <= pressed + BACK_MS || came <= pressed;
         if pressed.is_some_and(early) {
             return;
@@ -180,7 +180,8 @@ impl Game {
             .squares
             .into_iter()
             .filter(|s| ctx.sensed.at(*s).is_empty());
-        self.record
+        self.course
+            .record
             .last()
             .is_some_and(|last| left.any(|from| ctx.sensed.since(from) <= hand_is_back(last.at)))
     }

@@ -81,6 +81,12 @@ impl Doubt {
         (self.gap, self.begun_in_lump) = (Some(plies), false);
     }
 
+    /// The record of `plies` half-moves is corrected: it was wrong, and may be wrong elsewhere.
+    pub(super) fn shake(&mut self, plies: usize) {
+        self.shaken = true;
+        self.corrected = Some(plies);
+    }
+
     /// What was told of a gap is in doubt no more.
     pub(in crate::watcher) fn gap_is_known(&mut self) {
         (self.gap, self.begun_in_lump) = (None, false);
@@ -111,13 +117,13 @@ impl Game {
     /// True when the board is known not to read some pieces or squares. Then its readings do not prove an
     /// offence.
     pub(in crate::watcher) fn is_board_faulty(&self) -> bool {
-        let lately = &self.record[self.record.len().saturating_sub(LATELY)..];
+        let lately = &self.course.record[self.course.record.len().saturating_sub(LATELY)..];
         let unlanded = lately
             .iter()
             .filter(|made| !made.landed && made.kind.legal().is_some());
         let unread = &self.unread;
         !(unread.silent.is_empty() && unread.pieces.is_empty() && unread.squares.is_empty())
-            || self.lines.best().faults().hidden.any()
+            || self.course.lines.best().faults().hidden.any()
             || unlanded.count() >= UNLANDED
     }
 
@@ -135,7 +141,7 @@ impl Game {
     /// True when a square shows another piece than the record, that piece had stood there for long when the
     /// last half-move was made, and no open irregularity explains it. Then the watcher missed half-moves.
     fn is_astray(&self, ctx: &Ctx<'_>) -> bool {
-        let Some(last) = self.record.last() else {
+        let Some(last) = self.course.record.last() else {
             return false;
         };
         let differing = last.stand.placement().differing(ctx.sensed.placement());
@@ -147,9 +153,9 @@ impl Game {
     /// a square that reads nothing; or a piece of the player who pressed at `pressed` was gone for long while
     /// that player moved another, and so is in no hand.
     fn rests_on_unread(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
-        let (best, by) = (self.lines.best(), self.record.stand().turn());
+        let (best, by) = (self.course.lines.best(), self.course.record.stand().turn());
         let missing = |s: Square| best.differing().contains(s) && ctx.sensed.at(s).is_empty();
-        let before = best.plies.iter().take(self.announced());
+        let before = best.plies.iter().take(self.course.announced());
         let mut strayed = before
             .filter(|ply| !ply.landed)
             .filter_map(|ply| ply.kind.from_to());
@@ -163,15 +169,19 @@ impl Game {
     /// Believes the tale of a gap once play has gone on from it for a while.
     pub(in crate::watcher) fn look_at_doubt(&mut self) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
-        if self.record.len() >= SEVERAL && self.record[self.record.len() - SEVERAL..].iter().all(recovered) {
+        if self.course.record.len() >= SEVERAL
+            && self.course.record[self.course.record.len() - SEVERAL..]
+                .iter()
+                .all(recovered)
+        {
             // Nobody saw these half-moves, so the record may be wrong.
-            let told = self.doubt.gap.unwrap_or_else(|| self.record.plies());
+            let told = self.doubt.gap.unwrap_or_else(|| self.course.record.plies());
             self.doubt.of_gap(told);
         }
-        let last = || self.record.iter().rposition(recovered).unwrap_or(0);
+        let last = || self.course.record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.doubt.gap
-            && self.record.plies() >= told.max(last()) + BELIEVED
-            && self.lines.best().differing().is_empty()
+            && self.course.record.plies() >= told.max(last()) + BELIEVED
+            && self.course.lines.best().differing().is_empty()
         {
             self.doubt.gap_is_known();
         }
@@ -180,12 +190,12 @@ impl Game {
     /// After a gap the record and the board have gone apart, so the tale of the gap was wrong. Takes the game
     /// up from what stands on the board, by half-moves that the watcher cannot name.
     pub(in crate::watcher) fn take_up_what_stands(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let apart = best.faults().hidden | best.misplaced(ctx.sensed);
         let Some(turn) = ctx.clock.running().filter(|_| self.doubt.gap.is_some()) else {
             return;
         };
-        let displaced = |open: &Open| open.ply <= self.record.plies() && open.target.is_some();
+        let displaced = |open: &Open| open.ply <= self.course.record.plies() && open.target.is_some();
         // `gap` itself takes up a game after a gap that nothing explains.
         if self.unbridged.is_some()
             || self.cases.open.iter().any(displaced)
@@ -199,7 +209,7 @@ impl Game {
             return;
         }
         let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
-        self.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
+        self.course.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
         let standing = ctx.sensed.placement().clone();
         self.go_on_from(ctx, &standing, turn);
     }
@@ -207,34 +217,34 @@ impl Game {
     /// The game goes on from `standing`, with `turn` to move, by half-moves that the watcher cannot name.
     pub(super) fn go_on_from(&mut self, ctx: &mut Ctx<'_>, standing: &Placement, turn: Color) {
         let act = IllegalAct::left(None, standing);
-        let untold = 1 + usize::from(self.record.stand().turn() == turn);
+        let untold = 1 + usize::from(self.course.record.stand().turn() == turn);
         for _ in 0..untold {
             self.announce_untold(ctx, &act, ctx.now);
         }
         self.doubt.absent |= self.is_board_faulty();
         self.unbridged = None;
         self.presses.clear();
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
     }
 
     /// Enters a half-move into the record that the watcher cannot name; `act` is what it left.
     fn announce_untold(&mut self, ctx: &mut Ctx<'_>, act: &IllegalAct, pressed: Millis) {
-        let before = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
-        let left = Arc::new(self.record.stand().left_as(&act.placement()));
+        let before = Line::new(self.course.record.stand().clone(), ctx.sensed, ctx.now);
+        let left = Arc::new(self.course.record.stand().left_as(&act.placement()));
         let kind = PlyKind::Illegal(Box::new(act.clone()));
         let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
         if let Some(mut ply) = line.plies.last().cloned() {
             ply.pressed = Some(pressed);
-            self.announce(ctx, &ply, CompletedBy::Recovered);
-            self.doubt.of_gap(self.record.plies());
+            self.course.announce(ctx, &ply, CompletedBy::Recovered);
+            self.doubt.of_gap(self.course.record.plies());
         }
     }
 
     /// Returns true when nobody is to be accused. Where the record is in doubt, an act that no half-move
     /// explains is no offence: the watcher corrects the record, or lets it go on from what the board showed.
     pub(super) fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let k = self.announced();
-        let best = self.lines.best();
+        let k = self.course.announced();
+        let best = self.course.lines.best();
         let suspected = best
             .plies
             .get(k)
@@ -246,7 +256,7 @@ impl Game {
         if !self.is_unproven(ctx, pressed) && !in_hindsight && !unread && !shown {
             return false;
         }
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         // Play went on after the act, or somebody stopped the clock because of it. Then the watcher reports it as a suspicion, and
         // the record goes on.
         let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());
@@ -261,7 +271,7 @@ impl Game {
             return false;
         }
         ctx.wait_for("the record to be beyond doubt");
-        let Some(pressed) = pressed.filter(|_| self.on_record()) else {
+        let Some(pressed) = pressed.filter(|_| self.course.on_record()) else {
             return true;
         };
         if !ctx.passed(pressed, EXCUSED_MS) || best.plies.len() > k + 1 {
@@ -271,17 +281,17 @@ impl Game {
         let sound = is_explained && !self.doubt.absent && !self.is_astray(ctx);
         let is_excused = suspected.is_some() && sound && !in_hindsight && !unread;
         self.take_as_it_stands(ctx, pressed);
-        self.doubt.excused = is_excused.then_some(self.record.plies());
+        self.doubt.excused = is_excused.then_some(self.course.record.plies());
         true
     }
 
     /// True when, in the turn that ended with the press at `pressed`, a square began to read a piece that the
     /// record had there before. The piece has rather moved there now, and the record was wrong.
     fn shows_up(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
-        let Some(last) = self.record.last() else {
+        let Some(last) = self.course.record.last() else {
             return false;
         };
-        let stand = self.record.stand();
+        let stand = self.course.record.stand();
         let shown = |s: Square| {
             let since = ctx.sensed.since(s);
             let emptied = ctx.sensed.was_empty_for(s).map(|gone| since - gone);
@@ -294,8 +304,11 @@ impl Game {
     /// Enters a half-move into the record that the watcher cannot name. The game goes on from what the board
     /// shows after it.
     fn take_as_it_stands(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
-        let best = self.lines.best();
-        let suspected = best.plies.get(self.announced()).map(|ply| ply.kind.clone());
+        let best = self.course.lines.best();
+        let suspected = best
+            .plies
+            .get(self.course.announced())
+            .map(|ply| ply.kind.clone());
         let act = match suspected {
             Some(PlyKind::Suspect(act)) => *act,
             _ => {
@@ -308,9 +321,9 @@ impl Game {
         };
         self.presses.judged = None;
         self.announce_untold(ctx, &act, pressed);
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
         for press in self.presses.later.clone() {
-            self.lines.press(press.at, ctx.sensed, press.side);
+            self.course.lines.press(press.at, ctx.sensed, press.side);
         }
     }
 }

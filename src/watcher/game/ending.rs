@@ -15,7 +15,7 @@ use crate::{
 impl Game {
     /// Ends the game if the position after the last half-move ends it.
     pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
-        let stand = self.record.stand().clone();
+        let stand = self.course.record.stand().clone();
         let Some(chess) = stand.chess() else { return };
         let moves = stand.moves().len();
         if moves == 0 {
@@ -32,7 +32,7 @@ impl Game {
         } else {
             if chess.halfmoves() == 100 {
                 let message = "Fifty moves by each side without a capture or pawn move (9.3).";
-                self.notice(ctx, notice::FIFTY_MOVES, message);
+                self.course.notice(ctx, notice::FIFTY_MOVES, message);
             }
             if chess.halfmoves() >= 4 {
                 self.repetition(ctx, &stand);
@@ -41,13 +41,13 @@ impl Game {
     }
 
     fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &Stand) {
-        let plies = self.record.occurrences(stand);
+        let plies = self.course.record.occurrences(stand);
         let consecutive = plies.len() >= 5 && plies[plies.len() - 5..].windows(2).all(|w| w[1] - w[0] == 4);
         if plies.len() >= 5 && draws(ctx, IrregularityKind::Fivefold, consecutive) {
             self.end(ctx, GameResult::Draw, "fivefold_repetition");
         } else if plies.len() == 3 {
             let message = "The position has occurred three times (9.2).";
-            self.notice(ctx, notice::THREEFOLD_REPETITION, message);
+            self.course.notice(ctx, notice::THREEFOLD_REPETITION, message);
         }
     }
 }

@@ -29,15 +29,15 @@ impl Game {
         let Some(ply) = self.exchanged(ctx) else {
             return false;
         };
-        self.go_back(ctx, self.record.plies() - 1, "promoted_piece_exchanged");
-        self.announce(ctx, &ply, CompletedBy::Ruling);
-        self.restart_lines(ctx);
+        self.go_back(ctx, self.course.record.plies() - 1, "promoted_piece_exchanged");
+        self.course.announce(ctx, &ply, CompletedBy::Ruling);
+        self.course.restart_lines(ctx);
         true
     }
 
     /// The last half-move as what stands on the board has it, where that is the same promotion to another piece.
     fn exchanged(&self, ctx: &Ctx<'_>) -> Option<Ply> {
-        let made = self.record.last()?;
+        let made = self.course.record.last()?;
         let promotion = made.kind.legal().filter(|mv| mv.is_promotion())?;
         let stopped = ctx.clock.stopped_at;
         let since = |at: Millis| at >= made.at || made.completed_by == CompletedBy::Ruling;
@@ -45,7 +45,11 @@ impl Game {
         if !stands || ctx.sensed.is_felt() || self.cases.at_board().next().is_some() {
             return None;
         }
-        promoted_otherwise(self.record.stand_at(self.record.plies() - 1), promotion, ctx)
+        promoted_otherwise(
+            self.course.record.stand_at(self.course.record.plies() - 1),
+            promotion,
+            ctx,
+        )
     }
 
     /// The clock was started again just now, after the half-move that was made at `made`.

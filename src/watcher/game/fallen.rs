@@ -29,7 +29,7 @@ impl Game {
     /// Looks whether missing pieces fell, and whose hand it was.
     pub(in crate::watcher) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
         let stands = ctx.clock.stopped_at.is_some();
-        let Some((fall, probability)) = self.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
+        let Some((fall, probability)) = self.course.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
             return;
         };
         // While a piece stands where an early reply would put it, `displaced` looks after it.
@@ -41,8 +41,8 @@ impl Game {
             return;
         }
         // A record that lags behind the readings is not sure enough for an accusation.
-        let ahead = self.lines.best().plies.len() > self.announced() + AHEAD;
-        if ahead || !self.on_record() {
+        let ahead = self.course.lines.best().plies.len() > self.course.announced() + AHEAD;
+        if ahead || !self.course.on_record() {
             return;
         }
         // On a board whose squares fail for a while, a faulty square explains the missing piece better than a
@@ -51,9 +51,9 @@ impl Game {
         if !stopped && (self.unread.healed & !fall.homes()).any() {
             return;
         }
-        if let Some(ply) = self.ply_pressed_at(self.lines.best(), fall.pressed)
-            && ply <= self.record.plies()
-            && self.record.mover(ply) == fall.by
+        if let Some(ply) = self.course.ply_pressed_at(self.course.lines.best(), fall.pressed)
+            && ply <= self.course.record.plies()
+            && self.course.record.mover(ply) == fall.by
             && !self.displaced_at(ply)
             && ctx.is_told(ctx.now, 0)
         {
@@ -81,7 +81,7 @@ impl Game {
             return false;
         }
         let back = fall.homes().into_iter().map(|home| ctx.sensed.since(home)).max();
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let held = |s: Square| {
             let theirs = best.expects(s).color() == Some(!fall.by);
             let since = ctx.sensed.since(s);
@@ -108,7 +108,7 @@ impl Game {
 
     fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {
         self.unread.healed &= !fall.homes();
-        let target = self.record.stand_at(ply).clone();
+        let target = self.course.record.stand_at(ply).clone();
         let faults = Faults {
             fall: Some(*fall),
             ..Faults::default()
@@ -117,7 +117,7 @@ impl Game {
         for square in fall.squares() {
             seen.set(square, faults.shown(square, seen.at(square)));
         }
-        let before = self.record.stand_at(ply - 1).clone();
+        let before = self.course.record.stand_at(ply - 1).clone();
         // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
         // caught a piece that left after the press.
         let certainty = if !clear {
@@ -132,7 +132,7 @@ impl Game {
             before,
             seen,
             at: fall.pressed,
-            clock: self.record[ply - 1].clock,
+            clock: self.course.record[ply - 1].clock,
         };
         let kind = IrregularityKind::PiecesDisplaced;
         let mut finding = Finding::new(kind, certainty, Some(fall.by), scene);
@@ -143,13 +143,13 @@ impl Game {
             // A suspicion opens no case, and the watcher reports it once only.
             self.suspected_fall = Some(fall.pressed);
             if fall.is_over() {
-                self.lines.forget_fall(fall);
+                self.course.lines.forget_fall(fall);
             }
         }
         if fall.is_over()
             && let Some(index) = self.cases.find(|open| open.id == id)
         {
-            self.resolve(ctx, index, Resolution::Restored);
+            self.cases.resolve(ctx, &self.course, index, Resolution::Restored);
         }
     }
 }

@@ -27,12 +27,12 @@ impl Game {
     /// Looks at pieces that stand where no hypothesis has any. A promotion may be another than was taken for
     /// granted, or a player has made an illegal move.
     pub(in crate::watcher) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let stuck = self.is_watched() && ctx.sensed.is_felt() && best.misplaced(ctx.sensed).any();
-        if !stuck || !self.on_record() || !ctx.still_for(DOUBT_MS) {
+        if !stuck || !self.course.on_record() || !ctx.still_for(DOUBT_MS) {
             return;
         }
-        let all_said = self.lines.best().plies.len() == self.announced();
+        let all_said = self.course.lines.best().plies.len() == self.course.announced();
         if all_said && self.promoted_otherwise(ctx) {
             return;
         }
@@ -44,16 +44,16 @@ impl Game {
     /// Changes a promotion of the record if the board is explained by another piece that the pawn became.
     /// Returns true if it did.
     fn promoted_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let promotions = (0..self.record.plies())
+        let promotions = (0..self.course.record.plies())
             .rev()
-            .filter_map(|i| Some((i, promoted_to(&self.record[i])?)));
+            .filter_map(|i| Some((i, promoted_to(&self.course.record[i])?)));
         let told: Option<Vec<Made>> = promotions
             .flat_map(|(i, said)| OTHERWISE.map(|role| (i, said, role)))
             .filter(|(_, said, role)| said != role)
             .map(|(i, _, role)| (i, role))
-            .filter_map(|(i, role)| self.record.with_promotion(i, role))
+            .filter_map(|(i, role)| self.course.record.with_promotion(i, role))
             .find(|told| {
-                let last = told.last().map_or(&self.record.start, |made| &made.stand);
+                let last = told.last().map_or(&self.course.record.start, |made| &made.stand);
                 let lines = Lines::new(last.clone(), ctx.sensed, ctx.now);
                 lines.best().misplaced(ctx.sensed).is_empty()
             });
@@ -64,7 +64,8 @@ impl Game {
 
     /// Takes back the end of the record, and reports `told` in its place.
     pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
-        self.retract(ctx, self.record.plies() - told.len(), reason);
+        self.course
+            .retract(ctx, self.course.record.plies() - told.len(), reason);
         for made in told {
             let ply = Ply {
                 kind: made.kind,
@@ -76,9 +77,9 @@ impl Game {
                 missed: 0.0,
                 stand: made.stand,
             };
-            self.announce(ctx, &ply, made.completed_by);
+            self.course.announce(ctx, &ply, made.completed_by);
         }
-        self.restart_lines(ctx);
+        self.course.restart_lines(ctx);
     }
 
     /// An arbiter says what the pawn of half-move `ply` became, or that of the last promotion.
@@ -97,16 +98,20 @@ impl Game {
         }
         let index = match ply {
             Some(ply) => (ply as usize).checked_sub(1),
-            None => self.record.iter().rposition(|made| promoted_to(made).is_some()),
+            None => self
+                .course
+                .record
+                .iter()
+                .rposition(|made| promoted_to(made).is_some()),
         };
-        let known = index.and_then(|i| Some((i, promoted_to(self.record.get(i)?)?)));
+        let known = index.and_then(|i| Some((i, promoted_to(self.course.record.get(i)?)?)));
         let Some((index, said)) = known else {
             return Err(NotNow::NoPromotion.into());
         };
         if said == role {
             return Ok(());
         }
-        let Some(told) = self.record.with_promotion(index, role) else {
+        let Some(told) = self.course.record.with_promotion(index, role) else {
             return Err(NotNow::PlayedOn.into());
         };
         self.tell_anew(ctx, told, "promotion_said_by_arbiter");
@@ -116,8 +121,8 @@ impl Game {
     /// Reports an illegal move if a piece stands where it may not go, and nothing innocent explains that. No
     /// clock was pressed, so the report is never certain.
     fn felt_illegal(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best().clone();
-        let (stand, ply) = (best.stand.clone(), self.base + best.plies.len() + 1);
+        let best = self.course.lines.best().clone();
+        let (stand, ply) = (best.stand.clone(), self.course.base + best.plies.len() + 1);
         let seen = ctx.sensed.placement().named_by(stand.placement());
         let Explanation::Illegal(act) = explain(&stand, &seen) else {
             return;
@@ -132,7 +137,7 @@ impl Game {
             return;
         }
         // The illegal move came after these half-moves.
-        for made in best.plies.iter().skip(self.announced()) {
+        for made in best.plies.iter().skip(self.course.announced()) {
             if !matches!(made.kind, PlyKind::Legal(_)) || !self.is_watched() {
                 return;
             }

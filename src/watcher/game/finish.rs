@@ -147,7 +147,13 @@ impl Game {
         else {
             return;
         };
-        if !self.record.stand().chess().is_some_and(Position::is_checkmate) {
+        if !self
+            .course
+            .record
+            .stand()
+            .chess()
+            .is_some_and(Position::is_checkmate)
+        {
             return;
         }
         let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
@@ -162,7 +168,7 @@ impl Game {
                 shown.result.as_str(),
                 result.as_str(),
             );
-            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
         }
     }
 
@@ -177,7 +183,7 @@ impl Game {
         };
         // A piece of the middle may have made room for a king.
         let kings = Color::ALL.map(|color| Code::from(color.king()));
-        let stood = self.record.stand().placement();
+        let stood = self.course.record.stand().placement();
         let elsewhere = stood.differing(ctx.sensed.placement()) & !CENTRE;
         let all_else_stands = elsewhere.into_iter().all(|s| kings.contains(&stood.at(s)));
         if all_else_stands && ctx.passed(shown.since, CORRECTED_MS) {
@@ -191,7 +197,7 @@ impl Game {
             return None;
         }
         let (result, since, wait_ms) = if let Some(kings) = felt
-            .then(|| felt_kings(self.record.stand(), ctx.sensed))
+            .then(|| felt_kings(self.course.record.stand(), ctx.sensed))
             .flatten()
         {
             let [one, other] = kings.map(|s| ctx.sensed.since(s));
@@ -224,7 +230,8 @@ impl Game {
             // A chip that is misread on its square is put there by no hand, and who goes on playing shows no result.
             let is_misread = ctx.clock.runs() && !ctx.sensed.before(square).is_empty();
             let is_put = !is_misread && since > self.began;
-            let goes_on = self.record.last().is_some_and(|last| last.at > since) || !self.presses.is_empty();
+            let goes_on =
+                self.course.record.last().is_some_and(|last| last.at > since) || !self.presses.is_empty();
             (is_put && !goes_on).then_some(Shown {
                 result,
                 since,
@@ -242,11 +249,11 @@ impl Game {
     /// Ends the game by the kings in the centre. Steps of the kings on their way there were no moves of the
     /// game.
     fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
-        let mut keep = self.record.plies();
-        while keep > 0 && keep + 2 > self.record.plies() && self.is_step_to_centre(ctx, keep - 1) {
+        let mut keep = self.course.record.plies();
+        while keep > 0 && keep + 2 > self.course.record.plies() && self.is_step_to_centre(ctx, keep - 1) {
             keep -= 1;
         }
-        self.retract(ctx, keep, "kings_to_the_centre");
+        self.course.retract(ctx, keep, "kings_to_the_centre");
         self.settle_before_kings(ctx);
         self.supersede_moves_to_centre(ctx);
         self.end_as_shown(ctx, result, KINGS);
@@ -256,13 +263,13 @@ impl Game {
     /// half-move.
     pub(in crate::watcher) fn retract_set_up(&mut self, ctx: &mut Ctx<'_>) {
         let by_clock = |made: &super::Made| made.completed_by == CompletedBy::Clock;
-        let Some(last) = self.record.iter().rposition(by_clock) else {
+        let Some(last) = self.course.record.iter().rposition(by_clock) else {
             return;
         };
-        let Some(next) = self.record.get(last + 1) else {
+        let Some(next) = self.course.record.get(last + 1) else {
             return;
         };
-        let pressed = &self.record[last];
+        let pressed = &self.course.record[last];
         let own = next.kind.from_to().map(|(from, _)| from);
         let stood = pressed.stand.placement().occupied() & !Placement::ARRAY.occupied();
         let came = Placement::ARRAY.occupied();
@@ -271,9 +278,9 @@ impl Game {
             .map(|s| ctx.sensed.since(s))
             .filter(|at| *at > pressed.at)
             .min();
-        let mut after = self.record.iter().skip(last + 1);
+        let mut after = self.course.record.iter().skip(last + 1);
         if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
-            self.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
+            self.course.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
         }
     }
 
@@ -285,21 +292,22 @@ impl Game {
             open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
         };
         while let Some(index) = self.cases.find(shown) {
-            self.resolve(ctx, index, Resolution::Superseded);
+            self.cases
+                .resolve(ctx, &self.course, index, Resolution::Superseded);
         }
     }
 
     /// True if half-move `index` of the record was a step of a king to the centre: nobody pressed for it, and
     /// the king still stands there or went on soon.
     fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
-        let made = &self.record[index];
+        let made = &self.course.record[index];
         let Some(shakmaty::Move::Normal {
             role: Role::King, to, ..
         }) = made.kind.legal()
         else {
             return false;
         };
-        let color = self.record.mover(index + 1);
+        let color = self.course.record.mover(index + 1);
         let stays = king(ctx.sensed, color) == Some(to);
         made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
     }
@@ -314,9 +322,9 @@ impl Game {
 
     /// Enters the half-moves into the record that were made before the kings went to the centre.
     fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best().clone();
-        let from = self.announced();
-        if !self.on_record() || !self.record.withdrawn.is_empty() {
+        let best = self.course.lines.best().clone();
+        let from = self.course.announced();
+        if !self.course.on_record() || !self.course.record.withdrawn.is_empty() {
             return;
         }
         let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
@@ -334,7 +342,7 @@ impl Game {
             } else {
                 CompletedBy::Stillness
             };
-            self.announce(ctx, ply, by);
+            self.course.announce(ctx, ply, by);
         }
     }
 
@@ -346,7 +354,7 @@ impl Game {
             None => true,
             Some(ended) => {
                 matches!(ended.how, Resolution::Restored | Resolution::Stands)
-                    && self.record.plies() <= open.ply
+                    && self.course.record.plies() <= open.ply
             }
         };
         let last = self.cases.all().filter(holds);
@@ -371,7 +379,7 @@ impl Game {
     /// asks first, and the public waits for the answer.
     pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
         if let Some(question) = self.contradicts(result) {
-            self.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
         }
         self.end(ctx, result, reason);
     }

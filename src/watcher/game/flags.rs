@@ -106,7 +106,7 @@ impl Game {
         let i = side as usize;
         let harmless = self
             .flags
-            .period_is_complete(ctx, side, self.record.moves_completed());
+            .period_is_complete(ctx, side, self.course.record.moves_completed());
         let said = self.flags.said[i] || harmless && self.flags.harmless[i];
         let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
             return;
@@ -132,8 +132,8 @@ impl Game {
 
     /// True where so many pieces are gone that the board was cleared.
     fn is_swept(&self, ctx: &Ctx<'_>) -> bool {
-        let gone = self.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
-        let last = self.record.last().map_or(self.began, |made| made.at);
+        let gone = self.course.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
+        let last = self.course.record.last().map_or(self.began, |made| made.at);
         let since = gone.into_iter().filter(|s| ctx.sensed.since(*s) > last);
         let left = ctx.sensed.placement().occupied().count();
         since.count() >= SWEPT || left <= LEFT
@@ -147,7 +147,13 @@ impl Game {
             .missed_until
             .max(ctx.lumped)
             .is_some_and(|until| at <= until + TOLD_MS);
-        let ahead = self.lines.best().plies.iter().skip(self.announced());
+        let ahead = self
+            .course
+            .lines
+            .best()
+            .plies
+            .iter()
+            .skip(self.course.announced());
         let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
         before.any(|ply| ply.kind.legal().is_some() && ply.stand.moves().is_empty())
             || unheard && self.shows_end(ctx)
@@ -155,7 +161,7 @@ impl Game {
 
     /// True where the board shows a half-move from the record that ends the game, whatever the hypotheses have found by now.
     fn shows_end(&self, ctx: &Ctx<'_>) -> bool {
-        let (stand, seen) = (self.record.stand(), ctx.sensed.placement());
+        let (stand, seen) = (self.course.record.stand(), ctx.sensed.placement());
         stand.candidates().any(|candidate| {
             let after = stand.after(&candidate);
             after.placement() == seen && after.moves().is_empty()
@@ -164,16 +170,23 @@ impl Game {
 
     /// True while some half-moves that were pressed for are not on the record.
     fn owes_half_moves(&self) -> bool {
-        let mut ahead = self.lines.best().plies.iter().skip(self.announced());
+        let mut ahead = self
+            .course
+            .lines
+            .best()
+            .plies
+            .iter()
+            .skip(self.course.announced());
         ahead.any(|ply| ply.pressed.is_some())
     }
 
     /// Gives notice that the flag of `side` ends a period whose moves were made in time (6.4).
     fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
-        let made = self.record.moves_completed().by(side);
+        let made = self.course.record.moves_completed().by(side);
         self.flags.harmless[side as usize] = true;
         let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
-        self.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
+        self.course
+            .emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
     }
 
     fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
@@ -183,13 +196,13 @@ impl Game {
             && self.flags.seen[other] == Some(at)
             && !self
                 .flags
-                .period_is_complete(ctx, !side, self.record.moves_completed());
+                .period_is_complete(ctx, !side, self.course.record.moves_completed());
         let other_first = self.flags.said[other];
         self.flags.said[side as usize] = true;
         self.flags.said[other] |= together;
         let scene = Scene {
-            ply: self.record.plies() + 1,
-            before: self.record.stand().clone(),
+            ply: self.course.record.plies() + 1,
+            before: self.course.record.stand().clone(),
             seen: ctx.sensed.placement().clone(),
             at,
             clock: ctx.clock.state(),
@@ -205,7 +218,7 @@ impl Game {
         let has_next = ctx.rules.periods.len() > 1;
         let has_time = scene.clock.is_some_and(|clock| time_of(&clock, side) > 0);
         // Nobody has stopped the clock since the game before, which was given up.
-        let runs_on = self.record.is_empty() && ctx.clock.started_at + BEFORE_MS < self.began;
+        let runs_on = self.course.record.is_empty() && ctx.clock.started_at + BEFORE_MS < self.began;
         let certainty = if runs_on || self.is_swept(ctx) {
             Certainty::Suspected
         } else if ctx.rules.periods.is_empty() || counted {
@@ -229,7 +242,8 @@ impl Game {
     /// False if the watcher took up a game in progress and nobody told it the number of the move.
     fn began_at_a_known_move(&self) -> bool {
         const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
-        self.record.start.setup().fullmoves.get() > 1 || self.record.start.placement().occupied() == HOME
+        self.course.record.start.setup().fullmoves.get() > 1
+            || self.course.record.start.placement().occupied() == HOME
     }
 
     /// Notes that a new period began, from the main time that the clock adds for it.
@@ -237,7 +251,7 @@ impl Game {
         let Some(clock) = ctx.clock.state().filter(|_| !ctx.rules.periods.is_empty()) else {
             return;
         };
-        let made = self.record.moves_completed();
+        let made = self.course.record.moves_completed();
         for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
             let periods = &ctx.rules.periods;
             self.flags.progress.shows(periods, side, made.by(side), ms);

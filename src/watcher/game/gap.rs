@@ -128,24 +128,24 @@ fn distinct(lines: Vec<Line>) -> Vec<Line> {
 impl Game {
     /// Takes over a beam that starts where the game starts.
     pub(in crate::watcher) fn take_lines(&mut self, lines: Lines) {
-        self.lines = lines;
-        self.base = 0;
+        self.course.lines = lines;
+        self.course.base = 0;
     }
 
     /// Searches for legal half-moves from the hypotheses to the position on the board.
     pub(in crate::watcher) fn bridge_gap(&mut self, ctx: &mut Ctx<'_>, limits: bridge::Limits) {
-        self.lines.grow_all(ctx.now, ctx.sensed);
-        let best = self.lines.best();
+        self.course.lines.grow_all(ctx.now, ctx.sensed);
+        let best = self.course.lines.best();
         // Missing pieces may be in hands, or were taken while nobody read the board.
         let explained = best.misplaced(ctx.sensed).is_empty();
         let missing = best.differing().any();
         // The clock does not tell at once whose time runs. Once it does, the watcher compares that with the
         // side to move.
-        let turn_open = missing && self.clock_used && ctx.clock.is_silent();
+        let turn_open = missing && self.course.clock_used && ctx.clock.is_silent();
         let wrong_turn = missing && ctx.clock.running().is_some_and(|turn| turn != best.turn());
         let unsure = self.unbridged.is_some() && wrong_turn || self.exchanged_unseen(ctx);
         if explained && !unsure {
-            let missed = best.plies.len().saturating_sub(self.announced());
+            let missed = best.plies.len().saturating_sub(self.course.announced());
             let several_gone = best.differing().count() > 1;
             let told = self.is_gap_told();
             if self.is_tale(best) || told && several_gone {
@@ -168,17 +168,19 @@ impl Game {
         let (mut found, cut) = self.bridged(ctx, limits);
         found.retain(|line| !self.is_tale(line));
         let shortest = found.iter().map(|line| line.plies.len()).min();
-        let missed = shortest.map(|plies| (self.base + plies).saturating_sub(self.record.plies()));
+        let missed =
+            shortest.map(|plies| (self.course.base + plies).saturating_sub(self.course.record.plies()));
         let gap = self.unbridged.is_some();
         let told = self.is_gap_told();
-        let several_gone = self.lines.best().differing().count() > 1;
-        if found.is_empty() && explained && !self.is_tale(self.lines.best()) && !(told && several_gone) {
+        let several_gone = self.course.lines.best().differing().count() > 1;
+        if found.is_empty() && explained && !self.is_tale(self.course.lines.best()) && !(told && several_gone)
+        {
             // Most likely a hand holds one piece.
             if gap && several_gone {
                 self.want_log(Need::Check);
             }
             if gap && self.exchanged_unseen(ctx) {
-                self.doubt.of_gap(self.record.plies());
+                self.doubt.of_gap(self.course.record.plies());
             }
             self.unbridged = None;
             return;
@@ -204,7 +206,7 @@ impl Game {
         found.retain(|line| line.plies.len() == shortest);
         let found = distinct(found);
         if found.len() > 1 {
-            self.ambiguous_told(ctx, self.base + shortest, found.len());
+            self.ambiguous_told(ctx, self.course.base + shortest, found.len());
             if gap {
                 self.want_log(Need::Decide);
             }
@@ -216,17 +218,17 @@ impl Game {
         for (i, mut line) in found.into_iter().enumerate() {
             // Where nothing tells them apart, the first one found is preferred.
             line.charge(Item::Recovered, if i == 0 { 0.0 } else { NOT_FIRST });
-            self.lines.add(ctx.now, ctx.sensed, line);
+            self.course.lines.add(ctx.now, ctx.sensed, line);
         }
     }
 
     /// True when `line` explains a gap by too many half-moves that nobody saw. Without a clock nothing else
     /// would show that play goes on, so any hypothesis is better than none.
     fn is_tale(&self, line: &Line) -> bool {
-        self.clock_used
+        self.course.clock_used
             && self
                 .unbridged
-                .is_some_and(|gap| line.unseen_since(self.announced(), gap.since) > self.most_unseen())
+                .is_some_and(|gap| line.unseen_since(self.course.announced(), gap.since) > self.most_unseen())
     }
 
     /// The most half-moves that nobody saw and that are no tale.
@@ -240,7 +242,7 @@ impl Game {
         let turn = ctx.clock.running();
         let mut found = Vec::new();
         let mut cut = false;
-        for root in self.lines.all().take(4) {
+        for root in self.course.lines.all().take(4) {
             let mut bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
             if bridges.found.is_empty() && root.faults().hidden.any() {
                 bridges = bridge::bridge(&root.stand, &standing(root, ctx.sensed), turn, limits);
@@ -258,14 +260,14 @@ impl Game {
             plies: limits.plies.max(missed).min(self.most_unseen()),
             ..limits
         };
-        let orders = bridge::bridge(self.record.stand(), ctx.sensed.placement(), turn, limits);
+        let orders = bridge::bridge(self.course.record.stand(), ctx.sensed.placement(), turn, limits);
         let as_long = orders.found.iter().filter(|path| path.len() == missed).count();
         // The search does not go as deep as that.
         let cut = orders.cut || missed > limits.plies;
         if as_long > 1 {
-            self.ambiguous_told(ctx, self.record.plies() + missed, as_long);
+            self.ambiguous_told(ctx, self.course.record.plies() + missed, as_long);
         } else if cut {
-            self.notice(
+            self.course.notice(
                 ctx,
                 notice::GAP_AMBIGUOUS,
                 "Moves were missed; one order of play explains the board, and the search for others was cut short.",
@@ -279,17 +281,17 @@ impl Game {
 
     /// Gives notice of the half-moves that are ambiguous.
     fn ambiguous_told(&mut self, ctx: &mut Ctx<'_>, last: usize, orders: usize) {
-        self.doubt.of_gap(self.record.plies());
-        let first = self.record.plies() + 1;
+        self.doubt.of_gap(self.course.record.plies());
+        let first = self.course.record.plies() + 1;
         let message =
             format!("Half-moves {first} to {last} were missed; {orders} orders of play explain the board.");
-        self.notice(ctx, notice::GAP_AMBIGUOUS, &message);
+        self.course.notice(ctx, notice::GAP_AMBIGUOUS, &message);
     }
 
     /// True when pieces of both players are missing that the board has not read since the gap. A hand lifts
     /// one piece; an exchange takes one of each player off the board.
     fn exchanged_unseen(&self, ctx: &Ctx<'_>) -> bool {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let gone = |s: &shakmaty::Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
         let gone: Bitboard = best.differing().into_iter().filter(gone).collect();
         let of = |color| {
@@ -302,24 +304,28 @@ impl Game {
     /// Searches for other half-moves in place of the last ones of the record, up to what a dump shows: the
     /// record may be wrong if updates were lost.
     fn said_otherwise(&mut self, ctx: &mut Ctx<'_>) {
-        let said = self.announced();
-        let root = Line::new(self.record.stand_at(self.base).clone(), ctx.sensed, ctx.now);
+        let said = self.course.announced();
+        let root = Line::new(
+            self.course.record.stand_at(self.course.base).clone(),
+            ctx.sensed,
+            ctx.now,
+        );
         let limits = bridge::Limits {
             plies: said + 1,
             nodes: 30_000,
             most: 8,
         };
         let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
-        let before = self.lines.best().cost_before_plies();
+        let before = self.course.lines.best().cost_before_plies();
         for path in paths.into_iter().filter(|path| path.len() >= said) {
-            let other = path.iter().zip(&self.record[self.base..]);
+            let other = path.iter().zip(&self.course.record[self.course.base..]);
             let contradicted = other
                 .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
                 .count();
             let mut line = recovered(&root, path, ctx);
             line.charge(Item::Shared, before);
             line.charge(Item::Contradicted, CONTRADICTED * contradicted as f32);
-            self.lines.add(ctx.now, ctx.sensed, line);
+            self.course.lines.add(ctx.now, ctx.sensed, line);
         }
     }
 
@@ -355,7 +361,7 @@ impl Game {
     /// between: the time of the player who makes it runs, or the clock has not sent a frame yet. A piece that
     /// rests for long has arrived.
     pub(super) fn is_under_way(&self, ctx: &mut Ctx<'_>, ply: &Ply) -> bool {
-        if !self.clock_used || ctx.still_for(GIVEN_UP_MS) {
+        if !self.course.clock_used || ctx.still_for(GIVEN_UP_MS) {
             return false;
         }
         match ctx.clock.running() {
@@ -418,13 +424,13 @@ impl Game {
     /// True when the board is far from the record, because nobody knows what was played. Then the watcher
     /// reports no half-moves and judges no press.
     pub(super) fn lost_track(&self) -> bool {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         self.is_gap_told() && best.differing().count() > FAR || self.is_tale(best)
     }
 
     /// True while nobody knows what was played in a gap, however near to the record the board may be just now.
     pub(in crate::watcher) fn is_unexplained(&self) -> bool {
-        self.is_gap_told() || self.is_tale(self.lines.best())
+        self.is_gap_told() || self.is_tale(self.course.lines.best())
     }
 
     /// True when play goes on, and nothing explains the gap so far.
@@ -446,7 +452,7 @@ impl Game {
 
     /// Gives notice, once, that a gap is not explained.
     fn gap_told(&mut self, ctx: &mut Ctx<'_>, cut: bool) {
-        let plies = self.record.plies();
+        let plies = self.course.record.plies();
         let Some(gap) = &mut self.unbridged else { return };
         self.doubt.of_gap(plies);
         if gap.told.replace(gap.told.unwrap_or(ctx.now)).is_some() {
@@ -458,7 +464,7 @@ impl Game {
             "no few legal moves lead to what stands there"
         };
         let message = format!("Moves were missed and could not be reconstructed: {why}.");
-        self.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
+        self.course.notice(ctx, notice::GAP_NOT_EXPLAINED, &message);
     }
 }
 

@@ -8,10 +8,10 @@
 
 use std::mem;
 
-use super::{Game, Open};
+use super::{Open, cases::Cases, course::Course, touch::Hands};
 use crate::{
-    board::{PlyKind, Sensed},
-    event::{Body, Certainty, Resolution},
+    board::{Line, PlyKind, Sensed},
+    event::{Body, Certainty},
     laws::{IrregularityKind, offence},
     time::Millis,
     watcher::ctx::Ctx,
@@ -93,87 +93,93 @@ impl Glimpse {
     }
 }
 
-impl Game {
-    /// True while something is on the board, or was pressed for, that the best hypothesis has no legal half-move for.
-    pub(in crate::watcher) fn is_open_to_doubt(&self, sensed: &Sensed) -> bool {
-        let best = self.lines.best();
-        let suspects = best.plies.last();
-        self.is_watched()
-            && !self.gap
-            && (best.awaits().is_some()
-                || suspects.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)))
-                || best.misplaced(sensed).any()
-                || best.promoting(sensed).any()
-                || best.faults().fall.is_some())
-    }
-
+impl Lump {
     /// Reports what stood on the board in a lump, unless the game has reported it by itself.
-    pub(in crate::watcher) fn tell_glimpses(&mut self, ctx: &mut Ctx<'_>) {
-        if ctx.catches_up || !self.is_watched() {
+    pub(in crate::watcher) fn tell(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        cases: &mut Cases,
+        hands: &mut Hands,
+    ) {
+        if ctx.catches_up {
             return;
         }
-        let (due, later): (Vec<_>, _) = mem::take(&mut self.lump.glimpses)
+        let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
             .into_iter()
             .partition(|glimpse| ctx.passed(glimpse.lump, OWN_MS));
-        self.lump.glimpses = later;
+        self.glimpses = later;
         for glimpse in due {
-            let is_said = self.cases.all().any(|open| glimpse.is_like(open));
+            let is_said = cases.all().any(|open| glimpse.is_like(open));
             let ply = glimpse.open.ply;
-            let fits = ply <= self.record.plies() + 1
+            let fits = ply <= course.record.plies() + 1
                 && glimpse.open.case_file.said.fen_before
-                    == self.record.stand_at(ply.saturating_sub(1)).fen();
+                    == course.record.stand_at(ply.saturating_sub(1)).fen();
             // The board read the half-move late, and the player had pressed for it.
             let pressed_for = !glimpse.stood
-                && self
+                && course
                     .record
                     .get(ply.wrapping_sub(1))
                     .is_some_and(|made| made.at == glimpse.at);
             if fits && !pressed_for && !is_said {
-                self.tell_glimpse(ctx, glimpse);
+                glimpse.tell(ctx, course, cases, hands);
             }
         }
     }
+}
 
-    fn tell_glimpse(&mut self, ctx: &mut Ctx<'_>, glimpse: Glimpse) {
-        let Glimpse { mut open, at, .. } = glimpse;
+impl Glimpse {
+    fn tell(self, ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cases, hands: &mut Hands) {
+        let Self { mut open, at, .. } = self;
         open.case_file.said.certainty = Certainty::Suspected;
-        self.bring_up_to_date(ctx, &mut open);
+        bring_up_to_date(ctx, course, cases, &mut open);
         // A suspicion counts for nothing, and no reply completes it.
         (open.counted, open.may_stand) = (false, false);
         let body = Body::Irregularity(Box::new(open.case_file.said.clone()));
-        open.id = self.emit(ctx, Some(at), body);
+        open.id = course.emit(ctx, Some(at), body);
         open.ended = None;
         // Once play has gone on from there, nobody has to put it right any more.
         let stands = ctx.sensed.placement().fen() == open.case_file.said.placement
             && open.target.is_some()
-            && self.record.plies() <= self.plies_at_restoration(&open);
-        let question = self.question(&open).filter(|_| stands);
-        self.cases.open.push(open);
+            && course.record.plies() <= open.plies_at_restoration();
+        let question = open.question(course.record.mode()).filter(|_| stands);
+        cases.open.push(open);
         if !stands {
-            self.resolve(ctx, self.cases.open.len() - 1, Resolution::Restored);
+            cases.put_right(ctx, course, hands, cases.open.len() - 1);
         }
         ctx.out.questions.extend(question);
     }
+}
 
-    /// Brings the ruling of `open` up to date. Since the copy found it, the game may have reported or withdrawn
-    /// offences, and half-moves.
-    fn bring_up_to_date(&self, ctx: &Ctx<'_>, open: &mut Open) {
-        let counts = offence::counts(&open.case_file.case, &ctx.rules.contested);
-        let facts = &mut open.case_file.case.facts;
-        if let Some(side) = open.offender.filter(|_| counts) {
-            facts.offence_number = self.cases.next_offence(side);
-        }
-        facts.moves_completed = self.record.moves_completed();
-        facts.opponent_has_replied = self.is_answered(open.offender, open.ply);
-        let before = self.record.stand_at(open.ply.saturating_sub(1));
-        self.ask_for_mate(ctx, &mut open.case_file, before, open.target.as_deref());
-        let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
-        let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-        let advice = self.advice(ctx, &open.case_file, open.ply, target);
-        let said = &mut open.case_file.said;
-        said.offence_number = open.case_file.case.facts.offence_number;
-        said.articles.clone_from(&advice.articles);
-        said.ruling = advice;
-        open.case_file.put_into_words(ctx);
+/// Brings the ruling of `open` up to date. Since the copy found it, the game may have reported or withdrawn
+/// offences, and half-moves.
+fn bring_up_to_date(ctx: &Ctx<'_>, course: &Course, cases: &Cases, open: &mut Open) {
+    let counts = offence::counts(&open.case_file.case, &ctx.rules.contested);
+    let facts = &mut open.case_file.case.facts;
+    if let Some(side) = open.offender.filter(|_| counts) {
+        facts.offence_number = cases.next_offence(side);
     }
+    facts.moves_completed = course.record.moves_completed();
+    facts.opponent_has_replied = course.record.is_answered(open.offender, open.ply);
+    let before = course.record.stand_at(open.ply.saturating_sub(1));
+    open.case_file
+        .ask_for_mate(ctx, before, open.target.as_deref(), cases.is_past);
+    let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
+    let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
+    let advice = open.case_file.advice(ctx, &course.record, open.ply, target);
+    let said = &mut open.case_file.said;
+    said.offence_number = open.case_file.case.facts.offence_number;
+    said.articles.clone_from(&advice.articles);
+    said.ruling = advice;
+    open.case_file.put_into_words(ctx);
+}
+
+/// True while something is on the board, or was pressed for, that `best` has no legal half-move for.
+pub(in crate::watcher) fn is_open_to_doubt(best: &Line, sensed: &Sensed) -> bool {
+    let suspects = best.plies.last();
+    best.awaits().is_some()
+        || suspects.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)))
+        || best.misplaced(sensed).any()
+        || best.promoting(sensed).any()
+        || best.faults().fall.is_some()
 }

@@ -1,10 +1,8 @@
 //! An arbiter says that a game goes by other rules than those under which it began. Its cases are ruled on anew.
 
-use std::sync::Arc;
-
-use super::{Game, Open};
+use super::{Open, cases::Cases, record::GameRecord};
 use crate::{
-    event::{Certainty, Resolution, Why, notice},
+    event::{Certainty, Resolution},
     laws::{
         PositionRuling, decide,
         offence::{self, Window},
@@ -13,33 +11,14 @@ use crate::{
     watcher::{Rules, ctx::Ctx},
 };
 
-impl Game {
-    /// Judges the game by `rules` from now on, and tells what that changes in the open cases.
-    pub(in crate::watcher) fn go_by(&mut self, ctx: &mut Ctx<'_>, rules: Arc<Rules>) {
-        let message = format!(
-            "From now on game {} goes by other rules: {}. Before, it went by these: {}.",
-            self.number,
-            rules.in_words(),
-            self.rules.in_words()
-        );
-        self.put_under(ctx, rules);
-        self.notice(ctx, notice::RULES_TAKEN, &message);
-        for i in 0..self.cases.open.len() {
-            self.amend(ctx, i, Why::Rules);
-            ctx.out.questions.extend(self.question(&self.cases.open[i]));
+impl Cases {
+    /// Puts the cases under the present rules, where the game went by those `before`.
+    pub(super) fn judge_anew(&mut self, ctx: &Ctx<'_>, record: &GameRecord, before: &Rules) {
+        let is_past = self.is_past;
+        for open in self.all_mut() {
+            open.judge_anew(ctx, record, before, is_past);
         }
-    }
-
-    /// The same without a word.
-    pub(in crate::watcher) fn put_under(&mut self, ctx: &mut Ctx<'_>, rules: Arc<Rules>) {
-        let before = std::mem::replace(&mut self.rules, rules.clone());
-        self.rules_waiting = None;
-        ctx.rules = rules;
-        let mut cases = std::mem::take(&mut self.cases);
-        for open in cases.all_mut() {
-            self.judge_anew(ctx, open, &before);
-        }
-        let mut all: Vec<_> = cases.all_mut().collect();
+        let mut all: Vec<_> = self.all_mut().collect();
         all.sort_by_key(|open| open.said);
         let mut offences = [0; 2];
         for open in all {
@@ -50,13 +29,14 @@ impl Game {
                 offences[side as usize] += u32::from(open.counted);
             }
         }
-        cases.offences = offences;
-        self.cases = cases;
+        self.offences = offences;
     }
+}
 
-    /// Puts the case under the present rules: whether it counts, whether it may stand, and what is put on the board.
-    fn judge_anew(&self, ctx: &Ctx<'_>, open: &mut Open, before: &Rules) {
-        let file = &mut open.case_file;
+impl Open {
+    /// Puts it under the present rules: whether it counts, whether it may stand, and what is put on the board.
+    fn judge_anew(&mut self, ctx: &Ctx<'_>, record: &GameRecord, before: &Rules, is_past: bool) {
+        let file = &mut self.case_file;
         let counted_before = offence::counts(&file.case, &before.contested);
         let ruled_before = decide(&file.case, &before.contested).position;
         let rules = &ctx.rules;
@@ -64,17 +44,17 @@ impl Game {
             (rules.laws, rules.time_control, rules.supervision);
         let counts = offence::counts(&file.case, &rules.contested);
         if counts != counted_before {
-            let stands = open
+            let stands = self
                 .ended
                 .as_ref()
                 .is_some_and(|ended| ended.how == Resolution::Stands);
             let acted_on = !stands || rules.contested.offences_not_acted_on == Count::Counted;
             let is_sure = file.said.certainty != Certainty::Suspected;
-            let is_dismissed = (open.ended.as_ref()).is_some_and(|ended| ended.how == Resolution::Dismissed);
-            open.counted = counts && is_sure && acted_on && !is_dismissed;
+            let is_dismissed = (self.ended.as_ref()).is_some_and(|ended| ended.how == Resolution::Dismissed);
+            self.counted = counts && is_sure && acted_on && !is_dismissed;
             file.case.facts.offence_number = u32::from(counts);
         }
-        open.may_stand = open.counted && !file.raised && offence::rule(&file.case).window != Window::GameEnd;
+        self.may_stand = self.counted && !file.raised && offence::rule(&file.case).window != Window::GameEnd;
         let ruled = decide(&file.case, &rules.contested).position;
         let is_back = |ruled| {
             matches!(
@@ -82,14 +62,12 @@ impl Game {
                 PositionRuling::ReinstateBefore | PositionRuling::LastIdentifiable
             )
         };
-        let stood = self
-            .record
-            .stand_at(open.ply.saturating_sub(1).min(self.record.plies()));
+        let stood = record.stand_at(self.ply.saturating_sub(1).min(record.plies()));
         if is_back(ruled) && !is_back(ruled_before) {
-            open.target = Some(stood.clone());
-            open.ruled = None;
+            self.target = Some(stood.clone());
+            self.ruled = None;
             file.said.ruling.target_fen = Some(stood.fen());
         }
-        self.ask_for_mate(ctx, file, stood, open.target.as_deref());
+        file.ask_for_mate(ctx, stood, self.target.as_deref(), is_past);
     }
 }

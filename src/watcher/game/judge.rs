@@ -63,8 +63,9 @@ impl Game {
     /// sprung back, and what looked like a press of the opponent was none.
     pub(in crate::watcher) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
         let sprung = self.presses.last().cloned();
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let made = self
+            .course
             .record
             .last()
             .filter(|made| made.completed_by == CompletedBy::Clock);
@@ -103,6 +104,7 @@ impl Game {
     /// True when `press` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
     pub(super) fn is_no_reaction(&self, press: &Press) -> bool {
         let last = self
+            .course
             .record
             .last()
             .filter(|last| last.completed_by == CompletedBy::Clock);
@@ -111,7 +113,7 @@ impl Game {
 
     fn forget_last_press(&mut self) {
         if let Some(press) = self.presses.take_last() {
-            self.lines.forget_press(press.at);
+            self.course.lines.forget_press(press.at);
         }
     }
 
@@ -145,9 +147,10 @@ impl Game {
     /// Judges a press whose best hypothesis is an illegal act. Returns true when there is one, even if it is
     /// too early to judge it.
     fn judge_suspect(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let k = self.announced();
-        let suspected = self.lines.best().plies.get(k);
-        let suspected = suspected.filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && self.on_record());
+        let k = self.course.announced();
+        let suspected = self.course.lines.best().plies.get(k);
+        let suspected =
+            suspected.filter(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && self.course.on_record());
         let Some((PlyKind::Suspect(act), Some(pressed), stand)) =
             suspected.map(|ply| (ply.kind.clone(), ply.pressed, ply.stand.clone()))
         else {
@@ -161,8 +164,8 @@ impl Game {
         let sure = if at_rest { SURE_AT_REST } else { SURE };
         // A person who stopped the clock has seen what was done, whatever the board does not read.
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-        let agreed = self.lines.agree_on(k, ctx.now, ctx.sensed, sure)
-            || noticed && self.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
+        let agreed = self.course.lines.agree_on(k, ctx.now, ctx.sensed, sure)
+            || noticed && self.course.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
         if !agreed {
             ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 150);
@@ -171,23 +174,23 @@ impl Game {
         if self.excuse(ctx) {
             return true;
         }
-        let (side, before) = (!stand.turn(), self.record.stand().clone());
+        let (side, before) = (!stand.turn(), self.course.record.stand().clone());
         let press = self.presses.judged.take_if(|press| press.at == pressed);
         let scene = Scene {
-            ply: self.record.plies() + 1,
+            ply: self.course.record.plies() + 1,
             before,
             seen: stand.placement().clone(),
             at: pressed,
             clock: press.map_or_else(|| ctx.clock.state(), |press| press.clock),
         };
         let finding = Finding::illegal(side, &act, scene);
-        self.lines.advance(k);
-        self.base = self.record.plies();
+        self.course.lines.advance(k);
+        self.course.base = self.course.record.plies();
         self.accuse(ctx, finding, Some(&act));
-        let mut restored = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
-        self.lines.convict();
+        let mut restored = Line::new(self.course.record.stand().clone(), ctx.sensed, ctx.now);
+        self.course.lines.convict();
         restored.charge(Item::PutRight, RESTORED);
-        self.lines.add(ctx.now, ctx.sensed, restored);
+        self.course.lines.add(ctx.now, ctx.sensed, restored);
         true
     }
 
@@ -196,7 +199,7 @@ impl Game {
             press.rest = Some(ctx.sensed.placement().clone());
             self.presses.judged = Some(press.clone());
         }
-        let waits = self.lines.best().awaits() == Some(press.at);
+        let waits = self.course.lines.best().awaits() == Some(press.at);
         if waits && ctx.passed(press.at, ASK_MS) {
             self.presses.ask(ctx, press.at);
         }
@@ -204,7 +207,7 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return;
         }
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         if best.awaits() != Some(press.at) {
             if self.single_act(ctx, &press) {
                 return;
@@ -222,22 +225,22 @@ impl Game {
         }
         if self.answers(ctx, &press) {
             self.presses.judged = None;
-            self.lines.forget_presses();
+            self.course.lines.forget_presses();
             return;
         }
-        self.lines.grow_blind(ctx.now, ctx.sensed);
+        self.course.lines.grow_blind(ctx.now, ctx.sensed);
         if !ctx.still_for(QUIET_MS) && press.rest.is_none() {
             ctx.wait_for("hands to leave the board");
             return;
         }
         // The half-moves before this one must be on the record. Without them there is no position to judge
         // from.
-        if self.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
+        if self.course.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
             ctx.wait_for("the half-moves before the press");
             ctx.at(ctx.now + 200);
             return;
         }
-        let explanation = explain(self.record.stand(), &self.seen_at(ctx, &press));
+        let explanation = explain(self.course.record.stand(), &self.seen_at(ctx, &press));
         let promotion = matches!(
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
@@ -273,9 +276,9 @@ impl Game {
     /// True while a hypothesis that explains the press, with the help of sensor faults or a fall, is not much
     /// less likely than the one that does not.
     fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
-        let awaited = self.lines.best().awaits();
-        let limit = self.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
-        let mut lines = self.lines.all();
+        let awaited = self.course.lines.best().awaits();
+        let limit = self.course.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
+        let mut lines = self.course.lines.all();
         lines.any(|line| {
             let faults = line.faults();
             // The piece may also be one of a half-move that the record has otherwise.
@@ -301,10 +304,10 @@ impl Game {
         let open = self.cases.open.iter().any(|open| {
             open.offender == Some(!press.side)
                 && open.target.is_some()
-                && open.ply + 1 >= self.record.plies()
+                && open.ply + 1 >= self.course.record.plies()
                 && open.said <= press.at
         });
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let own = |s| {
             best.placement().at(s).color() == Some(press.side) || ctx.sensed.at(s).color() == Some(press.side)
         };
@@ -314,8 +317,8 @@ impl Game {
     /// Returns true when all half-moves before the press are on the record. An illegal one goes there now if
     /// the opponent has answered it with an illegal act.
     fn reach_for_judgement(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let best = self.lines.best();
-        let unsaid = best.plies.len() - self.announced().min(best.plies.len());
+        let best = self.course.lines.best();
+        let unsaid = best.plies.len() - self.course.announced().min(best.plies.len());
         if unsaid == 0 {
             return true;
         }
@@ -340,12 +343,12 @@ impl Game {
     /// half-move for the press but leaves pieces where they do not belong. Returns true if there is such an
     /// act: the watcher reports it now, or once all readings of this time have come.
     fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let best = self.lines.best();
-        let made = best.plies.get(self.announced());
+        let best = self.course.lines.best();
+        let made = best.plies.get(self.course.announced());
         let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
             return false;
         };
-        let before = self.record.stand().clone();
+        let before = self.course.record.stand().clone();
         let seen = self.seen_at(ctx, press);
         // A square that was wrong before explains itself.
         let wrong = made.stand.placement().differing(&seen);
@@ -360,7 +363,7 @@ impl Game {
                 // Only castling puts king and rook on these squares, so an illegal castling needs no further
                 // evidence.
                 let suspect = |line: &Line| {
-                    let next = line.plies.get(self.announced()).map(|ply| &ply.kind);
+                    let next = line.plies.get(self.course.announced()).map(|ply| &ply.kind);
                     matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
                 };
                 let fell = |line: &Line| line.faults().fall.is_some_and(|fall| !fall.is_over());
@@ -384,8 +387,8 @@ impl Game {
 
     /// True when a hypothesis for which `holds` is true costs little more than the best one.
     fn nearly_as_likely(&self, ctx: &Ctx<'_>, holds: impl Fn(&Line) -> bool) -> bool {
-        let limit = self.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
-        let mut lines = self.lines.all();
+        let limit = self.course.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
+        let mut lines = self.course.lines.all();
         lines.any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
     }
 
@@ -397,10 +400,10 @@ impl Game {
             .clone()
             .unwrap_or_else(|| ctx.sensed.placement().clone());
         // Undoes what was played after the press.
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         if let Some(made) = best
             .plies
-            .get(self.announced())
+            .get(self.course.announced())
             .filter(|ply| ply.pressed == Some(press.at))
         {
             let then = made.stand.placement();
@@ -410,7 +413,7 @@ impl Game {
                 }
             }
         }
-        let Some(last) = self.record.last() else {
+        let Some(last) = self.course.record.last() else {
             return seen;
         };
         let expected = last.stand.placement();

@@ -1,6 +1,5 @@
 //! The game at one board: its record, the hypotheses that go on from it, its open irregularities.
 
-mod account;
 pub(in crate::watcher) mod accuse;
 pub(in crate::watcher) mod advice;
 mod after;
@@ -10,6 +9,7 @@ pub(in crate::watcher) mod case_file;
 pub(in crate::watcher) mod cases;
 mod closing;
 pub(in crate::watcher) mod correct;
+pub(in crate::watcher) mod course;
 mod displaced;
 pub(in crate::watcher) mod doubt;
 mod ending;
@@ -44,33 +44,26 @@ mod withdrawn;
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, uci::UciMove};
+use shakmaty::Bitboard;
 
-use self::{cases::Cases, finish::is_shown, outcome::GameOutcome, press::PressQueue, record::GameRecord};
+use self::{cases::Cases, course::Course, finish::is_shown, outcome::GameOutcome, press::PressQueue};
 pub(super) use self::{
     cases::{Ended, Open},
+    course::TakenBack,
     made::{Made, names},
     press::Press,
 };
 use crate::{
-    board::{Line, Lines, Placement, Sensed, Stand},
-    event::{Body, CompletedBy, GameResult, MoveMade, notice},
+    board::{Placement, Sensed, Stand},
+    event::{Body, GameResult, Why, notice},
     time::Millis,
     watcher::{Rules, Table, ctx::Ctx},
 };
 
-/// A command that took half-moves back.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TakenBack {
-    pub(super) at: Millis,
-    /// A notice has said that half-moves were put together from what stood on the board.
-    pub(super) told: bool,
-}
-
 /// The game at one board.
 #[derive(Clone, Debug)]
 pub(super) struct Game {
-    pub(super) number: u32,
+    pub(super) course: Course,
     /// The players and the round.
     pub(super) table: Table,
     /// The rules under which it began, unless an arbiter has said that it goes by others.
@@ -79,21 +72,11 @@ pub(super) struct Game {
     pub(super) rules_waiting: Option<Rules>,
     /// When the game began, or the daemon took it up.
     pub(super) began: Millis,
-    pub(super) record: GameRecord,
     /// What players do who play on although the clock stands.
     pub(super) unclocked: unclocked::Unclocked,
-    pub(super) lines: Lines,
-    /// Number of half-moves of the record before the position where the hypotheses start.
-    pub(super) base: usize,
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
     pub(super) outcome: GameOutcome,
-    /// An earlier game of the board, built from its events: nobody looks for mates in it any more.
-    pub(super) is_past: bool,
-    /// Since when the best hypothesis contradicts the record.
-    pub(super) doubted: Option<Millis>,
-    /// Since when the best hypothesis has not contained the record, by however little.
-    pub(super) left_since: Option<Millis>,
     /// Squares for which the watcher gave notice that they are not read.
     pub(super) noticed: Bitboard,
     /// Squares whose piece the board did not read before a restart.
@@ -103,8 +86,6 @@ pub(super) struct Game {
     /// Pieces and squares that the board does not read, as far as they are known.
     pub(super) unread: unread::Unread,
     pub(super) flags: flags::Flags,
-    /// The clock has run in this game.
-    pub(super) clock_used: bool,
     /// What hands did with pieces, for suspicions.
     pub(super) hands: touch::Hands,
     /// The link broke, and the board has not been read since.
@@ -121,8 +102,6 @@ pub(super) struct Game {
     pub(super) suspected_victim: Option<Millis>,
     /// A gap in the record that is not explained yet.
     pub(super) unbridged: Option<gap::Unbridged>,
-    /// The command that took half-moves back last, until play goes on.
-    pub(super) taken_back: Option<TakenBack>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<doubt::Overruled>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
@@ -134,29 +113,21 @@ pub(super) struct Game {
 
 impl Game {
     pub(super) fn new(number: u32, start: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
-        let lines = Lines::new(start.clone(), sensed, now);
         Self {
-            number,
+            course: Course::new(number, start, sensed, now),
             table: Table::default(),
             rules: Arc::default(),
             rules_waiting: None,
             began: now,
-            record: GameRecord::new(start),
             unclocked: unclocked::Unclocked::default(),
-            lines,
-            base: 0,
             cases: Cases::default(),
             presses: PressQueue::default(),
             outcome: GameOutcome::default(),
-            is_past: false,
-            doubted: None,
-            left_since: None,
             noticed: Bitboard::EMPTY,
             hidden_before: Bitboard::EMPTY,
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),
             flags: flags::Flags::default(),
-            clock_used: false,
             hands: touch::Hands::default(),
             gap: false,
             restarts: false,
@@ -165,7 +136,6 @@ impl Game {
             suspected_fall: None,
             suspected_victim: None,
             unbridged: None,
-            taken_back: None,
             overruled: None,
             set_up: None,
             recall: recall::Recall::default(),
@@ -173,149 +143,10 @@ impl Game {
         }
     }
 
-    /// Number of half-moves of the hypotheses that are on the record.
-    pub(super) fn announced(&self) -> usize {
-        self.record.plies() - self.base
-    }
-
-    /// Emits an event of this game.
-    pub(super) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
-        if ctx.out.accounts.is_some() {
-            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), ctx.out);
-            ctx.out.accounts.get_or_insert_default().push_back(account);
-        }
-        ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
-    }
-
-    /// Adds a half-move to the record and reports it.
-    pub(super) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &crate::board::Ply, completed_by: CompletedBy) {
-        let shown = ply.kind.legal().filter(|_| self.record.is_empty());
-        if let Some(start) = shown.and_then(|mv| self.record.start.allowing(mv)) {
-            self.record.start = Arc::new(start);
-        }
-        let before = self.record.stand().clone();
-        let (uci, san) = names(&before, &ply.kind, self.record.mode());
-        let former = self
-            .record
-            .former(self.record.plies() + 1, &uci.to_string(), &ply.stand);
-        let (clock, at) = if self.is_reconstructed(ctx, &uci) {
-            (former.map(|(clock, _)| clock), former.map(|(_, at)| at))
-        } else {
-            (ctx.clock.state(), None)
-        };
-        let made = Made {
-            kind: ply.kind.clone(),
-            uci,
-            san,
-            stand: ply.stand.clone(),
-            completed_by,
-            clock,
-            at: at.or(ply.pressed).unwrap_or(ply.at),
-            accepted: false,
-            landed: ply.landed,
-        };
-        self.record.withdrawn.clear();
-        self.enter(ctx, made);
-    }
-
-    /// True for a half-move that is put together from what had stood on the board before a command took the record back:
-    /// nobody saw it made since. A notice says so once.
-    fn is_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) -> bool {
-        let Some(taken_back) = self.taken_back else {
-            return false;
-        };
-        let UciMove::Normal { from, to, .. } = uci else {
-            return false;
-        };
-        let squares = Bitboard::from_square(*from).with(*to);
-        if (ctx.sensed.changed_since(taken_back.at) & squares).any() {
-            self.taken_back = None;
-            return false;
-        }
-        if !taken_back.told {
-            let message = format!(
-                "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together \
-                 from them, so its order may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
-                 times are known.",
-                self.record.plies()
-            );
-            self.notice(ctx, notice::RECONSTRUCTED, &message);
-        }
-        self.taken_back = Some(TakenBack {
-            told: true,
-            ..taken_back
-        });
-        true
-    }
-
-    /// Enters `made` into the record.
-    fn enter(&mut self, ctx: &mut Ctx<'_>, made: Made) {
-        let body = Body::Move(MoveMade {
-            ply: self.record.plies() as u32 + 1,
-            uci: made.uci.to_string(),
-            san: made.san_text(),
-            fen: made.stand.fen(),
-            completed_by: made.completed_by,
-            clock: made.clock,
-            illegal: made.san.is_none(),
-        });
-        let at = made.at;
-        self.record.push(made);
-        self.emit(ctx, Some(at), body);
-    }
-
-    /// Takes the half-moves after the first `to` off the record.
-    pub(super) fn retract(&mut self, ctx: &mut Ctx<'_>, to: usize, reason: &str) {
-        if to >= self.record.plies() {
-            return;
-        }
-        if reason == "correction" {
-            self.doubt.shaken = true;
-            self.doubt.corrected = Some(self.record.plies());
-        }
-        self.record.truncate(to);
-        self.base = self.base.min(to);
-        let body = Body::MovesRetracted {
-            to_ply: to as u32,
-            reason: reason.into(),
-            fen: None,
-        };
-        self.emit(ctx, None, body);
-    }
-
-    /// Number of half-moves of the record that the best hypothesis contains.
-    fn kept(&self) -> usize {
-        self.kept_by(self.lines.best())
-    }
-
-    /// Number of half-moves of the record that `line` contains.
-    fn kept_by(&self, line: &Line) -> usize {
-        let (plies, said) = (&line.plies, &self.record[self.base..]);
-        let both = plies.len().min(said.len());
-        let pairs = plies
-            .backwards()
-            .skip(plies.len() - both)
-            .zip(said[..both].iter().rev());
-        let unlike = pairs
-            .enumerate()
-            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
-        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
-    }
-
-    /// Gives a notice.
-    pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
-        self.emit(ctx, None, Body::notice(code, message));
-    }
-
-    /// True when the best hypothesis contains the record.
-    pub(in crate::watcher) fn on_record(&self) -> bool {
-        self.kept() == self.announced()
-    }
-
     /// True while nobody has touched a piece, and nothing was reported.
     fn is_unplayed(&self) -> bool {
-        let best = self.lines.best();
-        let is_silent = self.record.is_empty() && self.cases.all().next().is_none();
+        let best = self.course.lines.best();
+        let is_silent = self.course.record.is_empty() && self.cases.all().next().is_none();
         is_silent && best.plies.is_empty() && best.differing().is_empty()
     }
 
@@ -335,7 +166,7 @@ impl Game {
             return false;
         };
         let waits = waits::JUDGE_MS + ctx.sensed.slack();
-        self.is_unplayed() && press.side == self.record.stand().turn() && ctx.is_told(press.at, waits)
+        self.is_unplayed() && press.side == self.course.record.stand().turn() && ctx.is_told(press.at, waits)
     }
 
     /// True while the game has no result and is not parked.
@@ -343,21 +174,29 @@ impl Game {
         self.outcome.is_open()
     }
 
-    /// Starts the beam anew, with the record as its only hypothesis.
-    pub(super) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
-        let line = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
-        self.base = self.record.plies();
-        self.reset_lines(ctx, vec![line]);
-        self.doubted = None;
+    /// Judges the game by `rules` from now on, and tells what that changes in the open cases.
+    pub(super) fn go_by(&mut self, ctx: &mut Ctx<'_>, rules: Arc<Rules>) {
+        let message = format!(
+            "From now on game {} goes by other rules: {}. Before, it went by these: {}.",
+            self.course.number,
+            rules.in_words(),
+            self.rules.in_words()
+        );
+        self.put_under(ctx, rules);
+        self.course.notice(ctx, notice::RULES_TAKEN, &message);
+        for i in 0..self.cases.open.len() {
+            self.cases.amend(ctx, &self.course, i, Why::Rules);
+            let question = self.cases.open[i].question(self.course.record.mode());
+            ctx.out.questions.extend(question);
+        }
     }
 
-    /// Replaces the beam. Pieces that were hidden before stay hidden.
-    pub(super) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<Line>) {
-        let hidden = self.lines.best().faults().hidden;
-        self.lines.reset(ctx.now, ctx.sensed, lines);
-        if hidden.any() {
-            self.lines.hide(hidden, ctx.now, ctx.sensed);
-        }
+    /// The same without a word.
+    pub(super) fn put_under(&mut self, ctx: &mut Ctx<'_>, rules: Arc<Rules>) {
+        let before = std::mem::replace(&mut self.rules, rules.clone());
+        self.rules_waiting = None;
+        ctx.rules = rules;
+        self.cases.judge_anew(ctx, &self.course.record, &before);
     }
 
     /// Ends the game, unless it has a result.
@@ -375,8 +214,8 @@ impl Game {
         reason: &str,
         note: Option<String>,
     ) {
-        if self.outcome.result.is_none() && !self.record.withdrawn.is_empty() {
-            self.reinstate(ctx, self.record.withdrawn.len());
+        if self.outcome.result.is_none() && !self.course.record.withdrawn.is_empty() {
+            self.course.reinstate(ctx, self.course.record.withdrawn.len());
         }
         self.outcome.result = Some(result);
         self.outcome.parked = false;
@@ -384,7 +223,7 @@ impl Game {
         self.outcome.shown = is_shown(reason);
         self.outcome.ended_by_hand = self.outcome.confirmed || self.outcome.shown;
         self.presses.clear();
-        self.emit(
+        self.course.emit(
             ctx,
             None,
             Body::GameEnded {

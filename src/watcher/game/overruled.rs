@@ -30,16 +30,16 @@ impl Game {
 
     fn contradicting(&self, ctx: &Ctx<'_>) -> Option<Overruled> {
         let seen = ctx.sensed.placement();
-        let is_start = self.record.start.placement().agrees(seen);
-        let is_before =
-            !self.record.stand().placement().agrees(seen) && (is_start || self.earlier(seen).is_some());
+        let is_start = self.course.record.start.placement().agrees(seen);
+        let is_before = !self.course.record.stand().placement().agrees(seen)
+            && (is_start || self.earlier(seen).is_some());
         (is_before || self.is_foreign(seen)).then(|| Overruled::Shown(seen.clone()))
     }
 
     /// True when pieces stand in `seen` that no half-move from the record can have brought there. A piece that is merely
     /// missing may be in a hand, or not be read.
     fn is_foreign(&self, seen: &Placement) -> bool {
-        let stand = self.record.stand();
+        let stand = self.course.record.stand();
         let strange = stand.placement().differing(seen) & seen.occupied();
         let mut ways = stand.candidates();
         strange.any() && !ways.any(|way| way.squares().is_superset(strange))
@@ -56,7 +56,7 @@ impl Game {
         let sensed = ctx.sensed;
         let seen = sensed.placement();
         let stands = then == seen;
-        if !stands && (self.record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
+        if !stands && (self.course.record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
             // The players may make the entered half-moves on the board one by one.
             let goes_on = self.earlier(then) < self.earlier(seen);
             self.overruled = self.contradicting(ctx).filter(|_| goes_on);
@@ -64,7 +64,7 @@ impl Game {
         }
         if stands && self.presses.judged.take().is_some() {
             self.presses.later.clear();
-            self.restart_lines(ctx);
+            self.course.restart_lines(ctx);
         }
         true
     }

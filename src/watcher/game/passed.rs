@@ -12,8 +12,8 @@ impl Game {
     /// The player whose turn it is not has pressed for a half-move of his, after a press without a move that was reported. That one
     /// counts as a half-move then, which has no name. Returns true if so, and while it may be.
     pub(super) fn go_on_after_pass(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let ply = self.record.plies() + 1;
-        if press.side == self.to_move() || self.announced() > 0 {
+        let ply = self.course.record.plies() + 1;
+        if press.side == self.course.to_move() || self.course.announced() > 0 {
             return false;
         }
         let passed = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply;
@@ -22,13 +22,13 @@ impl Game {
         };
         let is_explained = |line: &Line| {
             let is_legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-            is_legal && self.is_shown(line.placement(), ctx.sensed.placement())
+            is_legal && self.unread.is_shown(line.placement(), ctx.sensed.placement())
         };
-        let stand = self.record.stand().clone();
+        let stand = self.course.record.stand().clone();
         let left = stand.left_as(stand.placement());
         let mut replies = left.candidates().map(|reply| reply.after(stand.placement()));
         let reply = replies.find(|after| shows(after, ctx.sensed, press));
-        let Some(replied) = reply.filter(|_| !self.lines.all().any(is_explained)) else {
+        let Some(replied) = reply.filter(|_| !self.course.lines.all().any(is_explained)) else {
             return false;
         };
         // The updates of his half-move may be lost. A dump would tell of it. Without one, he goes on as if there were none.
@@ -45,9 +45,9 @@ impl Game {
             return false;
         };
         // The hypotheses that he had moved, and the board did not tell, stay.
-        self.announce(ctx, &ply, CompletedBy::Reply);
-        self.lines.add(ctx.now, ctx.sensed, passed);
-        self.lines.grow_all(ctx.now, ctx.sensed);
+        self.course.announce(ctx, &ply, CompletedBy::Reply);
+        self.course.lines.add(ctx.now, ctx.sensed, passed);
+        self.course.lines.grow_all(ctx.now, ctx.sensed);
         true
     }
 }

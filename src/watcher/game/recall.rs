@@ -103,7 +103,7 @@ impl Game {
     pub(in crate::watcher) fn note_whole(&mut self, raw: &Squares, pressed: Option<Presses>) {
         if !self.gap && self.unbridged.is_none() && !self.recall.log.is_awaited() && !self.recall.unproven {
             self.recall.whole = Some(WholeRecord {
-                plies: self.record.plies(),
+                plies: self.course.record.plies(),
                 squares: *raw,
                 pressed,
             });
@@ -146,7 +146,7 @@ impl Game {
 
     /// After a gap the board stands as before. The clock will show whether pieces moved and came back.
     pub(in crate::watcher) fn stands_as_before(&mut self) {
-        self.recall.unproven = self.clock_used;
+        self.recall.unproven = self.course.clock_used;
     }
 
     /// Asks for the log where the clock was pressed although the board stands as before a gap: pieces may
@@ -217,7 +217,8 @@ impl Game {
         let message = format!(
             "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
         );
-        self.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
+        self.course
+            .notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
     }
 
     /// The half-moves of the log, if they lead to the position on the board.
@@ -229,10 +230,10 @@ impl Game {
         orientation: Orientation,
     ) -> Option<Vec<Unseen>> {
         // A search finds what happened without power as well as the log does, and finds all orders of it.
-        if whole.plies > self.record.plies() || missed.is_blind {
+        if whole.plies > self.course.record.plies() || missed.is_blind {
             return None;
         }
-        let root = self.record.stand_at(whole.plies);
+        let root = self.course.record.stand_at(whole.plies);
         let white: Option<ClockSide> = ctx.clock.white_side();
         let path = onboard_log::played(root, missed, orientation, white);
         onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
@@ -241,7 +242,7 @@ impl Game {
     /// Replaces the half-moves after the first `whole` of the record by those of `path`.
     fn recall_moves(&mut self, ctx: &mut Ctx<'_>, whole: usize, path: &[Unseen]) {
         self.unbridged = None;
-        let said = &self.record[whole..];
+        let said = &self.course.record[whole..];
         let right = path
             .iter()
             .zip(said)
@@ -253,10 +254,13 @@ impl Game {
             return;
         }
         self.doubt.gap_is_known();
-        self.retract(ctx, whole + right, "correction");
+        if whole + right < self.course.record.plies() {
+            self.doubt.shake(self.course.record.plies());
+            self.course.retract(ctx, whole + right, "correction");
+        }
         self.presses.clear();
         self.hands = super::touch::Hands::default();
-        let mut line = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
+        let mut line = Line::new(self.course.record.stand().clone(), ctx.sensed, ctx.now);
         let turn = ctx.clock.running();
         for unseen in &path[right..] {
             let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
@@ -271,8 +275,8 @@ impl Game {
             // The board itself says where each piece went.
             line.plies[k].landed = true;
         }
-        self.base = self.record.plies();
-        self.doubted = None;
-        self.reset_lines(ctx, vec![line]);
+        self.course.base = self.course.record.plies();
+        self.course.doubted = None;
+        self.course.reset_lines(ctx, vec![line]);
     }
 }

@@ -93,6 +93,17 @@ impl GameRecord {
         }
     }
 
+    /// True when the opponent of `offender` has made a half-move after the offender's act at half-move `ply`.
+    pub(super) fn is_answered(&self, offender: Option<Color>, ply: usize) -> bool {
+        offender
+            .is_some_and(|offender| (ply.max(1)..=self.plies()).any(|later| self.mover(later) != offender))
+    }
+
+    /// The reading of the clock in the position before half-move `ply`.
+    pub(super) fn clock_before(&self, ply: usize) -> Option<ClockState> {
+        self.get(ply.checked_sub(2)?)?.clock
+    }
+
     /// Number of moves that each player has completed, with those before the watcher took the game up.
     pub(in crate::watcher) fn moves_completed(&self) -> MovesCompleted {
         let before = self.start.setup().fullmoves.get() - 1;

@@ -24,23 +24,24 @@ impl Game {
         };
         self.tell_anew(ctx, told, "pawn_replaced");
         if let Some(index) = self.cases.find(|open| open.id == id) {
-            self.resolve(ctx, index, Resolution::Restored);
+            self.cases.resolve(ctx, &self.course, index, Resolution::Restored);
         }
     }
 
     /// The case of the pawn, and the half-moves from its promotion on as the right piece makes them.
     fn replaced(&self, ctx: &mut Ctx<'_>) -> Option<(String, Vec<Made>)> {
         use IrregularityKind::{PromotionNotReplaced, WrongColourPromotion};
-        if !self.on_record() || ctx.sensed.is_felt() {
+        if !self.course.on_record() || ctx.sensed.is_felt() {
             return None;
         }
-        let all_said = self.lines.best().plies.len() == self.announced();
+        let all_said = self.course.lines.best().plies.len() == self.course.announced();
         let is_left = |kind| matches!(kind, PromotionNotReplaced | WrongColourPromotion);
         let case = self.cases.all().find(|open| {
-            let recent = open.ply + LATELY > self.record.plies() && open.ply < self.record.plies();
+            let recent =
+                open.ply + LATELY > self.course.record.plies() && open.ply < self.course.record.plies();
             recent && is_left(open.kind) && !open.is_dismissed()
         })?;
-        let left = self.record.made_as(case.ply)?;
+        let left = self.course.record.made_as(case.ply)?;
         let (_, to) = left.kind.from_to().filter(|_| left.kind.legal().is_none())?;
         // It may have moved on since.
         let went_on = ctx.sensed.at(to).is_empty();
@@ -53,12 +54,12 @@ impl Game {
             ctx.sensed.at(to)
         };
         let piece = read.piece()?;
-        let stood = self.record.stand().placement().at(to) == left.stand.placement().at(to);
-        let is_right = piece.color == self.record.mover(case.ply) && piece.role != Role::Pawn;
+        let stood = self.course.record.stand().placement().at(to) == left.stand.placement().at(to);
+        let is_right = piece.color == self.course.record.mover(case.ply) && piece.role != Role::Pawn;
         if !stood || !is_right || !went_on && !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
             return None;
         }
-        let mut told = self.record.with_promotion(case.ply - 1, piece.role)?;
+        let mut told = self.course.record.with_promotion(case.ply - 1, piece.role)?;
         told.first_mut()?.completed_by = CompletedBy::Ruling;
         let stands = told.last()?.stand.placement().at(to) == Code::from(piece);
         stands.then(|| (case.id.clone(), told))

@@ -20,7 +20,7 @@ impl Game {
     /// next half-move tells.
     pub(super) fn look_at_set_up(&mut self, ctx: &mut Ctx<'_>) {
         // The hypotheses did not grow while the clock stood.
-        self.lines.grow_all(ctx.now, ctx.sensed);
+        self.course.lines.grow_all(ctx.now, ctx.sensed);
         if !self.is_set_up_otherwise(ctx) {
             return;
         }
@@ -50,13 +50,14 @@ impl Game {
         }
         // A hypothesis of as many half-moves explains it, although the record has them otherwise.
         let mut as_long = self
+            .course
             .lines
             .all()
-            .filter(|line| line.plies.len() <= self.announced());
-        if as_long.any(|line| self.is_shown(line.placement(), seen)) {
+            .filter(|line| line.plies.len() <= self.course.announced());
+        if as_long.any(|line| self.unread.is_shown(line.placement(), seen)) {
             return false;
         }
-        let apart = self.record.stand().placement().differing(seen);
+        let apart = self.course.record.stand().placement().differing(seen);
         let stands: Bitboard = apart
             .into_iter()
             .filter(|s| ctx.sensed.at(*s).is_piece())
@@ -73,12 +74,12 @@ impl Game {
         };
         let is_explained = |line: &Line| {
             let legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-            legal && self.is_shown(line.placement(), seen)
+            legal && self.unread.is_shown(line.placement(), seen)
         };
-        if self.lines.all().any(is_explained) {
+        if self.course.lines.all().any(is_explained) {
             return false;
         }
-        let candidate = half_move(&set_up, seen, press).filter(|_| self.on_record());
+        let candidate = half_move(&set_up, seen, press).filter(|_| self.course.on_record());
         let Some(candidate) = candidate else {
             self.set_up = Some(set_up);
             return false;
@@ -86,21 +87,22 @@ impl Game {
         // What stands otherwise has no part in this half-move, which may be on the record already.
         let ends = |candidate: &Candidate| (candidate.mv.from(), candidate.mv.to());
         let is_of_record = |record: &Stand| record.candidates().any(|other| ends(&other) == ends(&candidate));
-        if self.to_move() != press.side || is_of_record(self.record.stand()) {
+        if self.course.to_move() != press.side || is_of_record(self.course.record.stand()) {
             self.set_up = Some(candidate.after(&set_up));
             return false;
         }
         let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
                        one was meant, stop the clock and put that up, or send `set_position`.";
-        self.notice(ctx, notice::POSITION_SET_UP, message);
+        self.course.notice(ctx, notice::POSITION_SET_UP, message);
         while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
-            self.resolve(ctx, index, Resolution::Superseded);
+            self.cases
+                .resolve(ctx, &self.course, index, Resolution::Superseded);
         }
         let mut presses = std::mem::take(&mut self.presses);
         self.go_on_from(ctx, &set_up, press.side);
         presses.judged.get_or_insert_with(|| press.clone());
         for press in presses.judged.iter().chain(&presses.later) {
-            self.lines.press(press.at, ctx.sensed, press.side);
+            self.course.lines.press(press.at, ctx.sensed, press.side);
         }
         self.presses = presses;
         true

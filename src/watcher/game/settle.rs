@@ -69,13 +69,13 @@ impl Game {
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx, false);
         while self.is_watched() && !self.awaits_other_lever() {
-            let k = self.announced();
-            let best = self.lines.best();
-            let Some(ply) = best.plies.get(k).filter(|_| self.on_record()).cloned() else {
+            let k = self.course.announced();
+            let best = self.course.lines.best();
+            let Some(ply) = best.plies.get(k).filter(|_| self.course.on_record()).cloned() else {
                 break;
             };
             let margin = margin(ctx.now.since(ply.pressed.unwrap_or(ply.at)));
-            if !self.lines.agree_on(k, ctx.now, ctx.sensed, margin) {
+            if !self.course.lines.agree_on(k, ctx.now, ctx.sensed, margin) {
                 ctx.wait_for("other half-moves to become less likely");
                 ctx.at(ctx.now + 150);
                 break;
@@ -85,7 +85,7 @@ impl Game {
             };
             self.say(ctx, &ply, completed_by);
         }
-        let announced = self.announced();
+        let announced = self.course.announced();
         let settled = announced.saturating_sub(REVISABLE);
         if settled == 0 {
             return;
@@ -93,19 +93,19 @@ impl Game {
         let closed = settled
             .min(self.held(ctx))
             .min(self.guessed(ctx.sensed))
-            .min(self.kept());
+            .min(self.course.kept());
         if closed > 0 {
             self.note_landings(closed);
-            self.lines.advance(closed);
-            self.base += closed;
+            self.course.lines.advance(closed);
+            self.course.base += closed;
         }
     }
 
     /// The first half-move whose piece was not read where it went, and on which the hypotheses disagree.
     /// Later readings will decide between them.
     fn guessed(&self, sensed: &Sensed) -> usize {
-        let plies = &self.lines.best().plies;
-        let said = plies.len().min(self.announced());
+        let plies = &self.course.lines.best().plies;
+        let said = plies.len().min(self.course.announced());
         let numbered = plies
             .backwards()
             .zip((0..plies.len()).rev())
@@ -113,16 +113,18 @@ impl Game {
         let gone = |ply: &Ply| {
             let to = ply.kind.from_to().map(|(_, to)| to);
             // A hand holds the piece, or it slid on.
-            to.is_some_and(|to| sensed.at(to).is_empty() && !self.lines.best().placement().at(to).is_empty())
+            to.is_some_and(|to| {
+                sensed.at(to).is_empty() && !self.course.lines.best().placement().at(to).is_empty()
+            })
         };
-        let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.lines.share(*k);
+        let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.course.lines.share(*k);
         let open = numbered.take(GUESSED).filter(open).map(|(_, k)| k);
         open.last().unwrap_or(usize::MAX)
     }
 
     /// What completes the half-move `ply`, number `k` of the best hypothesis, if something does by now.
     fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let reply = best.plies.get(k + 1);
         if !ply.seen && self.lost_track() {
             ctx.wait_for("what stands on the board to be explained");
@@ -207,15 +209,15 @@ impl Game {
     /// Where half-move `k` of the best line was played.
     fn stand_before(&self, k: usize) -> &Stand {
         match k.checked_sub(1) {
-            Some(i) => &self.lines.best().plies[i].stand,
-            None => self.record.stand_at(self.base),
+            Some(i) => &self.course.lines.best().plies[i].stand,
+            None => self.course.record.stand_at(self.course.base),
         }
     }
 
     /// False while the piece of half-move `k` is not read where it went. An update may be lost; the next dump
     /// or the next half-moves show where the piece stands.
     fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let after = best.plies[k].stand.placement();
         let unseen = self
             .stand_before(k)
@@ -248,17 +250,17 @@ impl Game {
             self.unread_before(ctx, ply);
             self.restored_by_play(ctx, completed_by);
         }
-        self.announce(ctx, ply, completed_by);
+        self.course.announce(ctx, ply, completed_by);
         self.promotion_taken_for_granted(ctx, ply);
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
             // What players and arbiter did about an irregularity is beyond doubt.
-            self.lines.advance(self.announced());
-            self.base = self.record.plies();
+            self.course.lines.advance(self.course.announced());
+            self.course.base = self.course.record.plies();
         }
         if let PlyKind::Ruled(mv) = ply.kind
             && let Some(i) = self.cases.find(|o| o.ruled == Some(mv))
         {
-            self.resolve(ctx, i, Resolution::Restored);
+            self.cases.put_right(ctx, &self.course, &mut self.hands, i);
         }
         if illegal {
             self.stands_by_reply(ctx);
@@ -266,7 +268,7 @@ impl Game {
             self.suspect(ctx, ply);
             self.end_by_position(ctx);
         }
-        self.played_on(ctx);
+        self.cases.played_on(ctx, &self.course);
     }
 
     /// Enters an illegal half-move into the record, because the opponent has replied to it.
@@ -277,7 +279,7 @@ impl Game {
     /// Ends irregularities that the players put right and then played on so fast that the board did not show
     /// the target for long.
     fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
-        let next = self.record.plies() + 1;
+        let next = self.course.record.plies() + 1;
         while let Some(i) = self.cases.find(|o| {
             o.ply == next
                 && o.target.is_some()
@@ -292,9 +294,9 @@ impl Game {
             let answered = matches!(completed_by, CompletedBy::Reply | CompletedBy::Recovered);
             if self.cases.open[i].kind == IrregularityKind::PressWithoutMove && answered {
                 // The player had moved before the press, and the board had not read it. There was no offence.
-                self.withdraw(ctx, i);
+                self.cases.withdraw(ctx, &self.course, i);
             } else {
-                self.resolve(ctx, i, Resolution::Restored);
+                self.cases.put_right(ctx, &self.course, &mut self.hands, i);
             }
         }
     }
@@ -302,7 +304,7 @@ impl Game {
     /// Withdraws a report that a pawn was not replaced: the player replaced it by a piece that the board does
     /// not read.
     fn replaced_unread(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let next = self.record.plies() + 1;
+        let next = self.course.record.plies() + 1;
         let replaced = |open: &Open| {
             matches!((ply.kind.legal(), open.ruled), (Some(mv), Some(ruled)) if mv.to() == ruled.to())
                 && matches!(ply.kind, PlyKind::Legal(_))
@@ -310,15 +312,15 @@ impl Game {
                 && !open.by_hand
         };
         while let Some(i) = self.cases.find(replaced) {
-            self.withdraw(ctx, i);
+            self.cases.withdraw(ctx, &self.course, i);
         }
     }
 
     /// Lets an illegal move stand after the opponent's reply, where the Laws say so.
     fn stands_by_reply(&mut self, ctx: &mut Ctx<'_>) {
-        let ply = self.record.plies();
+        let ply = self.course.record.plies();
         if let Some(i) = self.cases.find(|o| o.ply == ply && o.may_stand) {
-            self.resolve(ctx, i, Resolution::Stands);
+            self.cases.resolve(ctx, &self.course, i, Resolution::Stands);
         }
     }
 
@@ -333,8 +335,8 @@ impl Game {
 
     /// Corrects the record when another hypothesis has been clearly better for a while, whatever hands do once the game `is_over`.
     fn correct(&mut self, ctx: &mut Ctx<'_>, is_over: bool) {
-        let k = self.announced();
-        let said = &self.record[self.base..];
+        let k = self.course.announced();
+        let said = &self.course.record[self.course.base..];
         let keeps = |line: &crate::board::Line| {
             let later = line.plies.len().checked_sub(k);
             later.is_some_and(|later| {
@@ -342,35 +344,36 @@ impl Game {
                 both.all(|(ply, made)| ply.kind.same_as(&made.kind))
             })
         };
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         if keeps(best) {
-            self.doubted = None;
-            self.left_since = None;
+            self.course.doubted = None;
+            self.course.left_since = None;
             return;
         }
         // The board's log will tell what was played after the last complete record.
         let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
         let may_tell = self.recalls() || self.may_recall() && self.unbridged.is_some();
-        if may_tell && self.base + self.kept() < whole {
+        if may_tell && self.course.base + self.course.kept() < whole {
             return;
         }
-        let left = *self.left_since.get_or_insert(ctx.now);
+        let left = *self.course.left_since.get_or_insert(ctx.now);
         let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
-        let kept = self.lines.all().find(|line| keeps(line));
+        let kept = self.course.lines.all().find(|line| keeps(line));
         let clear =
             long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
         if !clear {
-            self.doubted = None;
+            self.course.doubted = None;
             return;
         }
-        let since = *self.doubted.get_or_insert(ctx.now);
+        let since = *self.course.doubted.get_or_insert(ctx.now);
         if ctx.passed(since, CORRECTION_MS) && (is_over || !self.may_be_set_up(ctx)) {
-            let to = self.base + self.kept();
-            self.doubted = None;
-            self.left_since = None;
+            let to = self.course.base + self.course.kept();
+            self.course.doubted = None;
+            self.course.left_since = None;
             self.withdraw_since(ctx, to);
-            self.retract(ctx, to, "correction");
+            self.doubt.shake(self.course.record.plies());
+            self.course.retract(ctx, to, "correction");
         }
     }
 
@@ -378,7 +381,7 @@ impl Game {
     fn withdraw_since(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
         let told = |open: &Open| open.ply > ply + 1 && open.target.is_some() && !open.by_hand;
         while let Some(i) = self.cases.find(told) {
-            self.withdraw(ctx, i);
+            self.cases.withdraw(ctx, &self.course, i);
         }
     }
 
@@ -392,15 +395,15 @@ impl Game {
         } else {
             self.is_overruled(ctx)
         };
-        let is_shown = self.is_once_unclocked() && !self.lines.best().differing().is_empty();
-        if stands || !self.record.withdrawn.is_empty() || is_shown {
+        let is_shown = self.is_once_unclocked() && !self.course.lines.best().differing().is_empty();
+        if stands || !self.course.record.withdrawn.is_empty() || is_shown {
             return;
         }
         self.correct(ctx, true);
         self.settle(ctx);
-        while self.is_watched() && self.on_record() {
-            let k = self.announced();
-            let best = self.lines.best();
+        while self.is_watched() && self.course.on_record() {
+            let k = self.course.announced();
+            let best = self.course.lines.best();
             let Some(ply) = best.plies.get(k).cloned() else {
                 break;
             };
@@ -424,7 +427,7 @@ impl Game {
         if !ctx.sensed.is_felt() {
             return usize::MAX;
         }
-        let said = &self.record[self.base..];
+        let said = &self.course.record[self.course.base..];
         let open = |i: &usize| {
             let Some(promotion) = said[*i].kind.legal().filter(|mv| mv.is_promotion()) else {
                 return false;
@@ -448,7 +451,7 @@ impl Game {
                 "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
                 mv.to()
             );
-            self.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
+            self.course.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
         }
     }
 }

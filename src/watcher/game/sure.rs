@@ -129,17 +129,17 @@ impl Game {
 
     /// True when the player has left one of his last half-moves unpressed: he may press for it now (6.2.2).
     fn may_make_up_for(&self, finding: &Finding) -> bool {
-        let plies = (1..=self.record.plies()).rev();
-        let own = plies.filter(|ply| Some(self.record.mover(*ply)) == finding.offender);
+        let plies = (1..=self.course.record.plies()).rev();
+        let own = plies.filter(|ply| Some(self.course.record.mover(*ply)) == finding.offender);
         let unheard = [CompletedBy::Reply, CompletedBy::Recovered];
         let mut last = own.take(MADE_UP_FOR);
-        last.any(|ply| unheard.contains(&self.record[ply - 1].completed_by))
+        last.any(|ply| unheard.contains(&self.course.record[ply - 1].completed_by))
     }
 
     /// True when the piece of the half-move at which pieces were displaced stands between two squares. Then the displaced piece may
     /// have made the half-move.
     fn may_be_no_half_move(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let made = finding.ply.checked_sub(1).and_then(|i| self.record.get(i));
+        let made = finding.ply.checked_sub(1).and_then(|i| self.course.record.get(i));
         made.and_then(|made| Some((made.kind.from_to()?.1, made)))
             .is_some_and(|(to, made)| {
                 let code = made.stand.placement().at(to);
@@ -154,7 +154,7 @@ impl Game {
         if ctx.clock.stopped_at.is_some_and(|at| at >= finding.at) {
             return false;
         }
-        let last = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
+        let last = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
         let moved = last.and_then(|made| made.kind.from_to());
         let back = moved.map(|(from, to)| format!("{to}{from}"));
         finding.reason == Some(Reason::OpponentsPieceMoved) && back.is_some() && finding.act == back
@@ -168,15 +168,15 @@ impl Game {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        let may_be_legal =
-            self.doubt.turned && self.record.is_legal_turned(finding) || self.is_legal_as_shown(ctx, finding);
+        let may_be_legal = self.doubt.turned && self.course.record.is_legal_turned(finding)
+            || self.is_legal_as_shown(ctx, finding);
         let is_misnamed = self.may_be_chess960(finding) || self.may_have_wrong_chip(finding);
         if self.is_unheard(finding) || may_be_legal || is_misnamed {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
         let lately = |completed: fn(CompletedBy) -> bool| {
-            let last = self.record.iter().rev().take(SHAKY);
+            let last = self.course.record.iter().rev().take(SHAKY);
             last.map(|made| made.completed_by).any(completed)
         };
         let unpressed = self.missed_until.is_some() || lately(|by| by != CompletedBy::Clock);
@@ -194,7 +194,7 @@ impl Game {
         let (Some(act), IrregularityKind::IllegalMove) = (act, finding.kind) else {
             return false;
         };
-        let last = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
+        let last = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
         let turn_began = last.map_or(self.began, |made| made.at);
         let mut setup = finding.before.setup();
         let unread = |square: &Square| {
@@ -220,8 +220,8 @@ impl Game {
     /// True when a king or a rook may have castled by the rule of Chess960: the watcher took the game up in the middle, and took
     /// it for standard chess because of where its kings and rooks stood.
     fn may_be_chess960(&self, finding: &Finding) -> bool {
-        let start = self.record.start.placement();
-        let guessed = self.record.start.mode() == CastlingMode::Standard
+        let start = self.course.record.start.placement();
+        let guessed = self.course.record.start.mode() == CastlingMode::Standard
             && may_be_chess960(start)
             && !is_full_array(start);
         let king = finding
@@ -235,7 +235,7 @@ impl Game {
     /// piece looks so, and what moved may have been another piece. Or when the game began with a piece of the wrong colour among a
     /// player's own: what it attacks, and where it may go, is not what the board says.
     fn may_have_wrong_chip(&self, finding: &Finding) -> bool {
-        let start = self.record.start.placement();
+        let start = self.course.record.start.placement();
         let is_foreign = |square: Square| start.at(square).color() != Placement::ARRAY.at(square).color();
         let is_surplus = |square: Square| {
             let code = finding.before.placement().at(square);
@@ -260,7 +260,12 @@ impl Game {
         };
         let until = self.missed_until.map(|until| until + told);
         let first = finding.ply.saturating_sub(before);
-        let mut made = self.record.iter().skip(first).map(|made| made.completed_by);
+        let mut made = self
+            .course
+            .record
+            .iter()
+            .skip(first)
+            .map(|made| made.completed_by);
         // A displaced piece belongs to the last press that was heard, and before that one others may not have been.
         let displaced = finding.kind == PiecesDisplaced && until.is_some();
         until.is_some_and(|until| finding.at <= until)
@@ -270,7 +275,7 @@ impl Game {
     /// True where no pawn is read on the last rank by now, and nobody read the board for a part of the turn: a piece may have stood
     /// there meanwhile.
     fn may_have_been_replaced(&self, finding: &Finding) -> bool {
-        let began = self.record.last().map_or(self.began, |made| made.at);
+        let began = self.course.record.last().map_or(self.began, |made| made.at);
         let unheard = self.missed_until.is_some_and(|until| until > began);
         finding.certainty != Certainty::Certain && (unheard || self.doubt.any())
     }
@@ -318,14 +323,14 @@ impl Game {
             return true;
         }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
-        let before = finding.ply.checked_sub(2).and_then(|i| self.record.get(i));
+        let before = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
         let began = before.map_or(self.began, |made| made.at).min(finding.at);
         (rests_on_times(finding.kind) || late) && ctx.lumped.is_some_and(|lumped| began <= lumped)
     }
 
     /// True when the board does not read some pieces or squares, or shows other differences from the record.
     fn is_untidy(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let unread = self.noticed | ctx.sensed.dead() | best.faults().hidden | best.faults().silent;
         // Where no hypothesis contains the act, its own squares differ, and do not count. Where several
         // pieces fell, the watcher finds one of them first, so no difference counts.

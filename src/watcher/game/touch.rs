@@ -257,14 +257,14 @@ impl Hands {
 impl Game {
     /// Looks for a suspicion in how the completed half-move `ply` was made.
     pub(super) fn suspect(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let n = self.record.plies();
-        let since = n.checked_sub(2).map_or(Millis(0), |i| self.record[i].at);
+        let n = self.course.record.plies();
+        let since = n.checked_sub(2).map_or(Millis(0), |i| self.course.record[i].at);
         // A hand may lift a piece before the opponent has pressed.
         let early = Millis(since.0.saturating_sub(EARLY_MS));
-        let mover = self.record.mover(n);
+        let mover = self.course.record.mover(n);
         let Some(mv) = ply.kind.legal() else { return };
         // In Chess960 king and rook may have to be off the board together.
-        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.record.mode()) {
+        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.course.record.mode()) {
             let short = rook > king;
             let (k, r) = if short { (6, 5) } else { (2, 3) };
             let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
@@ -291,7 +291,7 @@ impl Game {
 
     /// True if the touched piece had a legal move and another piece moved.
     fn could_have_moved(&self, touch: &Touch, mv: Move) -> bool {
-        let before = self.record.stand_at(self.record.plies() - 1);
+        let before = self.course.record.stand_at(self.course.record.plies() - 1);
         mv.from() != Some(touch.square)
             && before.placement().at(touch.square) == touch.code
             && before.moves().iter().any(|mv| mv.from() == Some(touch.square))
@@ -305,17 +305,17 @@ impl Game {
         squares: Bitboard,
         at: Millis,
     ) {
-        let n = self.record.plies();
+        let n = self.course.record.plies();
         let scene = Scene {
             ply: n,
-            before: self.record.stand_at(n - 1).clone(),
+            before: self.course.record.stand_at(n - 1).clone(),
             seen: ctx.sensed.placement().clone(),
             at,
             clock: ctx.clock.state(),
         };
         let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
         finding.squares = squares;
-        finding.act = (kind == IrregularityKind::TwoHands).then(|| self.record[n - 1].uci.to_string());
+        finding.act = (kind == IrregularityKind::TwoHands).then(|| self.course.record[n - 1].uci.to_string());
         self.accuse(ctx, finding, None);
     }
 }

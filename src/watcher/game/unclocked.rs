@@ -42,7 +42,7 @@ impl Unclocked {
 impl Game {
     /// `side` turned the lever of a clock that stands.
     pub(in crate::watcher) fn lever_turned(&mut self, ctx: &mut Ctx<'_>, side: Color) {
-        if self.clock_used && self.is_watched() {
+        if self.course.clock_used && self.is_watched() {
             self.unclocked.turned = Some((ctx.now, side));
         }
     }
@@ -59,7 +59,7 @@ impl Game {
 
     /// True while the other player has to turn the lever, too, before any of this counts. A mate ends the game at once (5.1.1).
     pub(super) fn awaits_other_lever(&self) -> bool {
-        self.is_once_unclocked() && !self.lines.best().moves().is_empty()
+        self.is_once_unclocked() && !self.course.lines.best().moves().is_empty()
     }
 
     /// Looks for the half-move after which a player turned the lever of a clock that stands.
@@ -72,14 +72,14 @@ impl Game {
         if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.cases.at_board().next().is_some() {
             self.unclocked.turned = None;
         } else if let Some(lines) = self.played_unclocked(ctx, side) {
-            self.lines = lines;
+            self.course.lines = lines;
             self.unclocked = Unclocked {
                 turns: self.unclocked.turns + 1,
                 told: self.unclocked.told,
                 ..Unclocked::default()
             };
             if !self.is_once_unclocked() {
-                self.record.withdrawn.clear();
+                self.course.record.withdrawn.clear();
                 self.says_that_clock_stands(ctx);
             }
         }
@@ -91,12 +91,12 @@ impl Game {
         if self.put_up_again(ctx.sensed.placement()).is_some() {
             return None;
         }
-        let mut lines = self.lines.clone();
+        let mut lines = self.course.lines.clone();
         lines.frozen = false;
         lines.grow_all(ctx.now, ctx.sensed);
         lines.press(ctx.now, ctx.sensed, side);
         let best = lines.best();
-        let more = best.plies.len().checked_sub(self.announced())?;
+        let more = best.plies.len().checked_sub(self.course.announced())?;
         // The opponent may have replied already.
         let replied = usize::from(best.turn() == side);
         let own = best.plies.backwards().nth(replied)?;
@@ -111,28 +111,28 @@ impl Game {
             && own.pressed == Some(ctx.now)
             && own.kind.legal().is_some()
             && best.differing().into_iter().all(is_lifted)
-            && self.kept_by(best) == self.announced();
+            && self.course.kept_by(best) == self.course.announced();
         fits.then_some(lines)
     }
 
     /// Nobody has turned the lever for a while, and pieces are moved: the hands only show something.
     fn only_shown(&mut self, ctx: &Ctx<'_>) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let unturned = best.plies.backwards().take_while(|ply| ply.pressed.is_none());
-        if self.is_played_unclocked() && !self.lines.frozen && unturned.count() >= SHOWN {
+        if self.is_played_unclocked() && !self.course.lines.frozen && unturned.count() >= SHOWN {
             self.unclocked = Unclocked {
                 told: self.unclocked.told,
                 ..Unclocked::default()
             };
-            self.restart_lines(ctx);
-            self.lines.frozen = true;
+            self.course.restart_lines(ctx);
+            self.course.lines.frozen = true;
         }
     }
 
     fn says_that_clock_stands(&mut self, ctx: &mut Ctx<'_>) {
         if !std::mem::replace(&mut self.unclocked.told, true) {
             let message = "The players move and turn the lever, and the clock stands: nobody's time runs.";
-            self.notice(ctx, notice::CLOCK_STANDS, message);
+            self.course.notice(ctx, notice::CLOCK_STANDS, message);
         }
     }
 }

@@ -46,6 +46,17 @@ pub(in crate::watcher) struct Unread {
 }
 
 impl Unread {
+    /// True when `seen` shows `placement`, except for pieces and squares that are known not to be read.
+    pub(in crate::watcher) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
+        let mut codes: Vec<Code> = self.pieces.iter().map(|(code, _)| *code).collect();
+        let unread = |s: Square| {
+            let known = codes.iter().position(|code| *code == placement.at(s));
+            seen.at(s).is_empty()
+                && (self.squares.contains(s) || known.map(|i| codes.swap_remove(i)).is_some())
+        };
+        placement.differing(seen).into_iter().all(unread)
+    }
+
     /// True when no fault is known.
     pub(in crate::watcher) fn is_empty(&self) -> bool {
         self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
@@ -55,19 +66,19 @@ impl Unread {
 impl Game {
     /// Gives notice of squares that read nothing although a piece must stand there.
     pub(in crate::watcher) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let unread = best.differing() | best.faults().hidden;
         let missing: Bitboard = unread
             .into_iter()
             .filter(|s| {
-                let code = self.record.stand().placement().at(*s);
+                let code = self.course.record.stand().placement().at(*s);
                 let named = self.unread.pieces.iter().any(|(known, _)| *known == code);
                 ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
             })
             .collect::<Bitboard>()
             & !self.noticed;
         // Hands take the pieces off the board where the clock stands, or once the game is over.
-        let stands = self.clock_used && !ctx.clock.runs() && !self.is_played_unclocked();
+        let stands = self.course.clock_used && !ctx.clock.runs() && !self.is_played_unclocked();
         if stands || missing.count() > MOST_DEAD {
             return;
         }
@@ -77,23 +88,25 @@ impl Game {
             if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
-                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
+                self.course.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }
 
     /// The time of the half-move that last changed `square` in the record.
     fn stands_since(&self, square: Square) -> Millis {
-        let now = self.record.stand().placement().at(square);
-        let before = |ply: usize| self.record.stand_at(ply).placement().at(square);
-        let ply = (0..self.record.plies()).rev().find(|ply| before(*ply) != now);
-        ply.map_or(self.began, |ply| self.record[ply].at)
+        let now = self.course.record.stand().placement().at(square);
+        let before = |ply: usize| self.course.record.stand_at(ply).placement().at(square);
+        let ply = (0..self.course.record.plies())
+            .rev()
+            .find(|ply| before(*ply) != now);
+        ply.map_or(self.began, |ply| self.course.record[ply].at)
     }
 
     /// Notes which of `squares`, which have just changed, read a piece again that they had not read for a
     /// while. The hypotheses do not know the change yet.
     pub(in crate::watcher) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
-        let best = self.lines.best();
+        let best = self.course.lines.best();
         let hidden = squares & best.faults().hidden;
         let stands = |s: &Square| sensed.at(*s) == best.placement().at(*s);
         self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
@@ -102,7 +115,7 @@ impl Game {
     /// Squares that read nothing, whatever stands there, and squares for which a notice said that a piece
     /// should stand there.
     pub(in crate::watcher) fn squares_not_read(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.record.stand().placement();
+        let stand = self.course.record.stand().placement();
         let named = |code: Code| self.unread.pieces.iter().any(|(known, _)| *known == code);
         let empty = self.noticed & stand.occupied() & !sensed.placement().occupied();
         let empty = empty.into_iter().filter(|square| !named(stand.at(*square)));
@@ -113,15 +126,16 @@ impl Game {
     pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
         let hidden = std::mem::take(&mut self.hidden_before);
         if hidden.any() {
-            self.lines.hide(hidden, ctx.now, ctx.sensed);
+            self.course.lines.hide(hidden, ctx.now, ctx.sensed);
         }
     }
 
     /// Hides the pieces that are missing as the game begins, and gives notice of them. Nobody holds a piece
     /// in a hand at that moment, but for one that was read a moment ago: the first half-move is under way.
     pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
-        let expected = self.lines.best().placement().occupied() & self.record.start.placement().occupied();
-        let missing = self.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
+        let expected =
+            self.course.lines.best().placement().occupied() & self.course.record.start.placement().occupied();
+        let missing = self.course.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
         // Somebody heard how the clock was started, otherwise.
         let held = |s: &Square| {
             self.missed_until.is_some()
@@ -132,26 +146,15 @@ impl Game {
         if missing.is_empty() || ctx.sensed.is_felt() {
             return;
         }
-        self.lines.hide(missing, ctx.now, ctx.sensed);
+        self.course.lines.hide(missing, ctx.now, ctx.sensed);
         for square in missing {
             self.piece_not_read(ctx, square);
         }
     }
 
-    /// True when `seen` shows `placement`, except for pieces and squares that are known not to be read.
-    pub(in crate::watcher) fn is_shown(&self, placement: &Placement, seen: &Placement) -> bool {
-        let mut codes: Vec<Code> = self.unread.pieces.iter().map(|(code, _)| *code).collect();
-        let unread = |s: Square| {
-            let known = codes.iter().position(|code| *code == placement.at(s));
-            seen.at(s).is_empty()
-                && (self.unread.squares.contains(s) || known.map(|i| codes.swap_remove(i)).is_some())
-        };
-        placement.differing(seen).into_iter().all(unread)
-    }
-
     /// Gives notice, once, that the piece on `square` is not read.
     fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
-        let code = self.lines.best().placement().at(square);
+        let code = self.course.lines.best().placement().at(square);
         self.name_unread(ctx, square, code);
     }
 
@@ -169,15 +172,15 @@ impl Game {
              them; until then the likeliest is told, completed by `recovered`.",
             name(piece.role)
         );
-        self.notice(ctx, notice::PIECE_NOT_READ, &message);
+        self.course.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
 
     /// Notes in the record which pieces of the first `n` half-moves of the hypotheses were read where they
     /// went.
     pub(super) fn note_landings(&mut self, n: usize) {
-        let settled = self.record.made_mut()[self.base..]
+        let settled = self.course.record.made_mut()[self.course.base..]
             .iter_mut()
-            .zip(self.lines.best().plies.iter().take(n));
+            .zip(self.course.lines.best().plies.iter().take(n));
         for (made, ply) in settled {
             made.landed |= ply.landed;
         }
@@ -186,21 +189,29 @@ impl Game {
     /// True when a piece was captured on a square where it had stood for long without being read. It may
     /// stand elsewhere.
     fn taken_unread(&self) -> bool {
-        let held = self.record.plies().saturating_sub(HELD);
+        let held = self.course.record.plies().saturating_sub(HELD);
         let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
         let taken_late = |i: &usize| {
-            let (made, square) = (&self.record[*i], went_to(&self.record[*i]));
-            let taken = self.record[i + 1..].iter().find(|later| went_to(later) == square);
+            let (made, square) = (&self.course.record[*i], went_to(&self.course.record[*i]));
+            let taken = self.course.record[i + 1..]
+                .iter()
+                .find(|later| went_to(later) == square);
             square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
         };
-        let mut unlanded = (held..self.record.plies()).filter(|i| !self.record[*i].landed);
+        let mut unlanded = (held..self.course.record.plies()).filter(|i| !self.course.record[*i].landed);
         unlanded.any(|i| taken_late(&i))
     }
 
     /// Squares whose piece is not read and may stand elsewhere, because no reading showed where it went.
     pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.record.stand().placement();
-        let unlanded = self.record.iter().rev().take(HELD).filter(|made| !made.landed);
+        let stand = self.course.record.stand().placement();
+        let unlanded = self
+            .course
+            .record
+            .iter()
+            .rev()
+            .take(HELD)
+            .filter(|made| !made.landed);
         let went = unlanded.filter_map(|made| made.kind.legal());
         let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
         let unread = |s: &Square| sensed.at(*s) != stand.at(*s) && !stand.at(*s).is_empty();
@@ -217,7 +228,7 @@ impl Game {
         let Some(from) = from else { return };
         let gone = ctx.sensed.at(from).is_empty() && ctx.sensed.since(from) + GONE_MS <= ply.at;
         if gone && !ctx.sensed.is_felt() {
-            let code = self.record.stand().placement().at(from);
+            let code = self.course.record.stand().placement().at(from);
             self.name_unread(ctx, from, code);
         }
     }
@@ -229,7 +240,7 @@ impl Game {
         }
         self.unread.squares &= !ctx.sensed.placement().occupied();
         // In most games all pieces were read where they went.
-        let lately = &self.record[self.record.len().saturating_sub(HELD)..];
+        let lately = &self.course.record[self.course.record.len().saturating_sub(HELD)..];
         let landed = lately.iter().all(|made| made.landed);
         let strayed = if landed {
             Bitboard::EMPTY
@@ -237,7 +248,7 @@ impl Game {
             self.strayed(ctx.sensed)
         };
         self.doubt.strayed = strayed.any() || !landed && self.taken_unread();
-        for square in strayed & self.lines.best().faults().hidden {
+        for square in strayed & self.course.lines.best().faults().hidden {
             // One piece vanished on this square and came out of it before, so the square hides this piece,
             // too.
             if self.unread.silent.iter().any(|(known, _)| *known == square) {
@@ -245,14 +256,14 @@ impl Game {
             }
         }
         let strayed = strayed & !self.unread.squares;
-        if let Some(square) = (strayed & self.lines.best().faults().hidden).first() {
+        if let Some(square) = (strayed & self.course.lines.best().faults().hidden).first() {
             self.piece_not_read(ctx, square);
             self.doubt.unread = true;
         }
         let read = |(code, then): &(Code, usize)| ctx.sensed.placement().squares_of(*code).count() > *then;
         self.unread.pieces.retain(|piece| !read(piece));
         self.doubt.unread &= !self.unread.pieces.is_empty();
-        let settled = self.base;
+        let settled = self.course.base;
         self.unread.looked = self.unread.looked.min(settled);
         while self.unread.looked < settled {
             let index = self.unread.looked;
@@ -266,9 +277,9 @@ impl Game {
     /// The square from which the piece of half-move `index` of the record came, if the piece was not read
     /// there and is read where it went.
     fn came_out_of(&self, index: usize) -> Option<Square> {
-        let made = &self.record[index];
+        let made = &self.course.record[index];
         let from = made.kind.legal().and_then(Move::from).filter(|_| made.landed)?;
-        let arrived = self.record[..index].iter().rev().find_map(|made| {
+        let arrived = self.course.record[..index].iter().rev().find_map(|made| {
             let mv = made.kind.legal()?;
             (mv.to() == from).then_some(made.landed)
         });
@@ -288,7 +299,7 @@ impl Game {
             if !self.noticed.contains(square) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, whatever stands there.");
-                self.notice(ctx, notice::SQUARE_NOT_READ, &message);
+                self.course.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }

@@ -28,7 +28,7 @@ impl Game {
         let Some((ply, taken, pawn)) = self.left_pawn(ctx) else {
             return;
         };
-        let made = &self.record[ply - 1];
+        let made = &self.course.record[ply - 1];
         let pressed = made.at;
         if !ctx.passed(pressed, LEFT_MS) {
             return;
@@ -46,18 +46,18 @@ impl Game {
             }
         }
         self.suspected_victim = Some(pressed);
-        let made = &self.record[ply - 1];
+        let made = &self.course.record[ply - 1];
         let mut seen = made.stand.placement().clone();
         seen.set(taken, pawn);
         let scene = Scene {
             ply,
-            before: self.record.stand_at(ply - 1).clone(),
+            before: self.course.record.stand_at(ply - 1).clone(),
             seen,
             at: pressed,
             clock: made.clock,
         };
         let (act, from_to) = (made.uci.to_string(), made.kind.from_to());
-        let (kind, by) = (IrregularityKind::IllegalMove, self.record.mover(ply));
+        let (kind, by) = (IrregularityKind::IllegalMove, self.course.record.mover(ply));
         let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
         finding.reason = Some(Reason::PieceCannotMoveSo);
         finding.act = Some(act);
@@ -70,15 +70,15 @@ impl Game {
     /// One of the last half-moves is a capture en passant or a promotion that was pressed for, and the pawn that it takes off the board
     /// has been read on its square since before it, at least for a while: the number of that half-move, the square and the pawn.
     fn left_pawn(&self, ctx: &Ctx<'_>) -> Option<(usize, Square, Code)> {
-        if !self.on_record() || self.doubt.any() || self.awaits_rest() || self.is_board_faulty() {
+        if !self.course.on_record() || self.doubt.any() || self.awaits_rest() || self.is_board_faulty() {
             return None;
         }
         // The promoted pawn itself had stood there for long.
         let others_stray = self.is_unproven(ctx, None);
-        let first = self.record.plies().saturating_sub(LATELY) + 1;
-        (first..=self.record.plies()).find_map(|ply| {
-            let made = &self.record[ply - 1];
-            let by = self.record.mover(ply);
+        let first = self.course.record.plies().saturating_sub(LATELY) + 1;
+        (first..=self.course.record.plies()).find_map(|ply| {
+            let made = &self.course.record[ply - 1];
+            let by = self.course.record.mover(ply);
             let (taken, pawn) = match made.kind.legal()? {
                 Move::EnPassant { from, to } if !others_stray => {
                     (Square::from_coords(to.file(), from.rank()), (!by).pawn())
@@ -101,7 +101,7 @@ impl Game {
             let stood = left_late && since_before && ctx.sensed.before(taken) == pawn;
             let is_left = made.completed_by == CompletedBy::Clock
                 && self.suspected_victim.is_none_or(|told| made.at > told)
-                && self.record.stand().placement().at(taken).is_empty()
+                && self.course.record.stand().placement().at(taken).is_empty()
                 && (stands || stood && !unmeasured);
             is_left.then_some((ply, taken, pawn))
         })

@@ -9,12 +9,12 @@ impl Game {
     /// the half-moves after it count again if nobody plays on from there.
     pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
         let by_ruling = self.cases.at_board().next().is_some();
-        let mut withdrawn = self.record[ply..].to_vec();
-        withdrawn.append(&mut self.record.withdrawn);
+        let mut withdrawn = self.course.record[ply..].to_vec();
+        withdrawn.append(&mut self.course.record.withdrawn);
         self.accuse_put_right(ctx, ply);
         self.go_back(ctx, ply, "position_put_up_again");
         if !by_ruling && !ctx.clock.runs() {
-            self.record.withdrawn = withdrawn;
+            self.course.record.withdrawn = withdrawn;
         }
     }
 
@@ -28,14 +28,16 @@ impl Game {
         }
         let waits = self.presses.gave_back == Some(press.at);
         // The half-move may have been put up again, or a person may have changed the record.
-        let is_put_up = self.is_shown(self.record.stand().placement(), ctx.sensed.placement());
-        let before = self.record.plies().checked_sub(1);
+        let is_put_up = self
+            .unread
+            .is_shown(self.course.record.stand().placement(), ctx.sensed.placement());
+        let before = self.course.record.plies().checked_sub(1);
         let Some(before) = before.filter(|_| !waits || ctx.clock.stopped_at.is_none() && !is_put_up) else {
             self.presses.gave_back = None;
             return false;
         };
         // A piece that is only lifted may come back to where it was.
-        let earlier = self.record.stand_at(before).placement();
+        let earlier = self.course.record.stand_at(before).placement();
         let mut changed = earlier.differing(ctx.sensed.placement()).into_iter();
         let has_moved = changed.any(|square| ctx.sensed.at(square).is_piece());
         if waits && (has_moved || ctx.passed(press.at, NOTICED_MS)) {
@@ -43,7 +45,7 @@ impl Game {
             self.presses.judged = None;
             self.take_back(ctx, before);
             for later in &self.presses.later {
-                self.lines.press(later.at, ctx.sensed, later.side);
+                self.course.lines.press(later.at, ctx.sensed, later.side);
             }
             return true;
         }
@@ -55,24 +57,15 @@ impl Game {
 
     /// True where `press` is of the player to move, and the board stands as before the last half-move.
     fn is_given_back_by(&self, ctx: &Ctx<'_>, press: &Press) -> bool {
-        let before = self.record.plies().checked_sub(1);
-        let is_given = press.side == self.to_move() && self.on_record() && !self.doubt.any();
+        let before = self.course.record.plies().checked_sub(1);
+        let is_given = press.side == self.course.to_move() && self.course.on_record() && !self.doubt.any();
         is_given && before.is_some() && self.earlier(ctx.sensed.placement()) == before
     }
 
     /// How many of the half-moves that were taken back lead to what `seen` shows.
     pub(super) fn put_up_again(&self, seen: &Placement) -> Option<usize> {
-        let shown = |made: &super::Made| self.is_shown(made.stand.placement(), seen);
-        let last = self.record.withdrawn.iter().rposition(shown)?;
+        let shown = |made: &super::Made| self.unread.is_shown(made.stand.placement(), seen);
+        let last = self.course.record.withdrawn.iter().rposition(shown)?;
         Some(last + 1)
-    }
-
-    /// Enters the first `many` half-moves that were taken back into the record again.
-    pub(super) fn reinstate(&mut self, ctx: &mut Ctx<'_>, many: usize) {
-        let rest = self.record.withdrawn.split_off(many);
-        for made in std::mem::replace(&mut self.record.withdrawn, rest) {
-            self.enter(ctx, made);
-        }
-        self.restart_lines(ctx);
     }
 }

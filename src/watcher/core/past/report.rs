@@ -25,10 +25,10 @@ impl Past {
     /// The game as the watcher would have it, with the irregularities of `events`.
     fn game(&self, events: &[Event], sensed: &Sensed, rules: Arc<Rules>, now: Millis) -> Game {
         let mut game = Game::new(self.number, self.record.start.clone(), sensed, now);
-        game.record = self.record.clone();
+        game.course.record = self.record.clone();
         game.outcome.result = self.result;
         game.rules = rules;
-        game.is_past = true;
+        game.cases.is_past = true;
         for event in events {
             let Body::Irregularity(said) = &event.body else {
                 continue;

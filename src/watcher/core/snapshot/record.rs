@@ -145,10 +145,11 @@ impl SavedOpen {
     }
 
     pub(super) fn restore(&self, game: &Game) -> Result<Open, String> {
-        let (ply, mode) = (usize::from(self.ply), game.record.mode());
+        let (ply, mode) = (usize::from(self.ply), game.course.record.mode());
         let before = game
+            .course
             .record
-            .stand_at(ply.saturating_sub(1).min(game.record.plies()));
+            .stand_at(ply.saturating_sub(1).min(game.course.record.plies()));
         // A ruling completes no half-move that became impossible because the record was corrected.
         let move_of = |text: &str| before.moves().into_iter().find(|mv| uci(*mv, mode) == text);
         let ruled = self.ruled.as_deref().and_then(move_of);

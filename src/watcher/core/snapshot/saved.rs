@@ -153,7 +153,7 @@ impl SavedUnread {
     fn of(game: &Game) -> Option<Self> {
         let unread = &game.unread;
         // The watcher will find faults again of which it has not given notice yet.
-        let best = game.lines.best();
+        let best = game.course.lines.best();
         let told = |s: &Square| {
             let code = best.placement().at(*s);
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
@@ -225,23 +225,23 @@ type SavedPresses = (bool, [Option<(u32, u32)>; 2]);
 impl SavedGame {
     pub(super) fn of(game: &Game) -> Self {
         Self {
-            start: game.record.start.fen(),
-            chess960: game.record.mode() == CastlingMode::Chess960,
-            plies: game.record.iter().map(SavedPly::of).collect(),
-            withdrawn: game.record.withdrawn.iter().map(SavedPly::of).collect(),
-            former: game.record.former.clone(),
+            start: game.course.record.start.fen(),
+            chess960: game.course.record.mode() == CastlingMode::Chess960,
+            plies: game.course.record.iter().map(SavedPly::of).collect(),
+            withdrawn: game.course.record.withdrawn.iter().map(SavedPly::of).collect(),
+            former: game.course.record.former.clone(),
             unclocked: game.unclocked.turns(),
             open: game
                 .cases
                 .open
                 .iter()
-                .map(|open| SavedOpen::of(open, game.record.mode()))
+                .map(|open| SavedOpen::of(open, game.course.record.mode()))
                 .collect(),
             closed: game
                 .cases
                 .closed
                 .iter()
-                .map(|open| SavedOpen::of(open, game.record.mode()))
+                .map(|open| SavedOpen::of(open, game.course.record.mode()))
                 .collect(),
             offences: game.cases.offences.map(Into::into),
             result: game.outcome.result,
@@ -253,7 +253,7 @@ impl SavedGame {
             shown: game.outcome.shown,
             show_spent: game.outcome.show_spent,
             flags: game.flags.clone(),
-            clock_used: game.clock_used,
+            clock_used: game.course.clock_used,
             whole: game
                 .recall
                 .whole
@@ -283,18 +283,19 @@ impl SavedGame {
         let unread = Sensed::default();
         let mut game = Game::new(number, start, &unread, Millis(0));
         for (i, saved) in self.plies.iter().enumerate() {
-            let made = saved.restore(game.record.stand(), mode);
-            game.record
+            let made = saved.restore(game.course.record.stand(), mode);
+            game.course
+                .record
                 .push(made.map_err(|what| Wrong::at(format!("half-move {}", i + 1), what))?);
         }
-        let mut before = game.record.stand().clone();
+        let mut before = game.course.record.stand().clone();
         for saved in &self.withdrawn {
             let made = saved.restore(&before, mode);
             let made = made.map_err(|what| Wrong::at("a half-move that was taken back", what))?;
             before = made.stand.clone();
-            game.record.withdrawn.push(made);
+            game.course.record.withdrawn.push(made);
         }
-        game.record.former.clone_from(&self.former);
+        game.course.record.former.clone_from(&self.former);
         game.unclocked = Unclocked::after(self.unclocked);
         game.cases.open = restored(&self.open, &game)?;
         game.cases.closed = restored(&self.closed, &game)?;
@@ -310,7 +311,7 @@ impl SavedGame {
         game.outcome.show_spent = self.show_spent;
         game.outcome.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
         game.flags = self.flags.clone();
-        game.clock_used = self.clock_used;
+        game.course.clock_used = self.clock_used;
         game.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
             plies: (*plies).into(),
             squares: shown.0,
@@ -342,10 +343,10 @@ impl Game {
     /// Starts the beam as it was after the report of the last irregularity, or from the record alone.
     fn lines_after_restart(&mut self, unread: &Sensed) {
         let now = Millis(0);
-        self.base = self.record.plies();
-        let stand = self.record.stand().clone();
+        self.course.base = self.course.record.plies();
+        let stand = self.course.record.stand().clone();
         let line = Line::new(stand.clone(), unread, now);
-        let next = self.record.plies() + 1;
+        let next = self.course.record.plies() + 1;
         let mut nothing_done = line.clone();
         if self
             .cases
@@ -380,8 +381,8 @@ impl Game {
                 ));
             }
         }
-        self.lines.frozen = true;
-        self.lines.reset(now, unread, lines);
-        self.lines.frozen = false;
+        self.course.lines.frozen = true;
+        self.course.lines.reset(now, unread, lines);
+        self.course.lines.frozen = false;
     }
 }

@@ -72,7 +72,7 @@ struct SavedGlimpse {
 impl SavedGlimpse {
     fn of(glimpse: &Glimpse, game: &Game) -> Self {
         Self {
-            open: SavedOpen::of(&glimpse.open, game.record.mode()),
+            open: SavedOpen::of(&glimpse.open, game.course.record.mode()),
             at: glimpse.at,
             stood: glimpse.stood,
             lump: glimpse.lump,
@@ -174,8 +174,8 @@ impl Weighed {
         game.is_watched().then(|| Self {
             squares: Hex::of(raw),
             sensed: core.sensed.keep(),
-            lines: game.lines.keep(&core.sensed),
-            base: game.base.into(),
+            lines: game.course.lines.keep(&core.sensed),
+            base: game.course.base.into(),
             began: game.began,
             read_since: game.read_since,
             missed_until: game.missed_until,
@@ -183,8 +183,8 @@ impl Weighed {
             suspected_victim: game.suspected_victim,
             press: game.presses.judged.as_ref().map(SavedPress::of),
             later_presses: game.presses.later.iter().map(SavedPress::of).collect(),
-            doubted: game.doubted,
-            left_since: game.left_since,
+            doubted: game.course.doubted,
+            left_since: game.course.left_since,
             asked: game.presses.asked,
             unbridged: game.unbridged.map(SavedGap::of),
             hands: SavedHands::of(&game.hands),
@@ -211,19 +211,19 @@ impl Weighed {
         let squares = self.squares.squares()?;
         let sensed = self.sensed.restore()?;
         let base = usize::from(self.base);
-        if base > game.record.plies() {
+        if base > game.course.record.plies() {
             return Err(format!(
                 "it goes on from half-move {base} of {}",
-                game.record.plies()
+                game.course.record.plies()
             ));
         }
-        let stand = game.record.stand_at(base);
-        game.lines = self.lines.restore(stand, &sensed).or_else(|error| {
+        let stand = game.course.record.stand_at(base);
+        game.course.lines = self.lines.restore(stand, &sensed).or_else(|error| {
             // Hypotheses that contradict the record may begin with another capture en passant.
             let believed = stand.as_believed().ok_or(error)?;
             self.lines.restore(&Arc::new(believed), &sensed)
         })?;
-        game.base = base;
+        game.course.base = base;
         game.began = self.began;
         game.read_since = self.read_since;
         game.missed_until = self.missed_until;
@@ -231,8 +231,8 @@ impl Weighed {
         game.suspected_victim = self.suspected_victim;
         game.presses.judged = self.press.as_ref().map(SavedPress::restore);
         game.presses.later = self.later_presses.iter().map(SavedPress::restore).collect();
-        game.doubted = self.doubted;
-        game.left_since = self.left_since;
+        game.course.doubted = self.doubted;
+        game.course.left_since = self.left_since;
         game.presses.asked = self.asked;
         game.unbridged = self.unbridged.map(SavedGap::restore);
         game.hands = Hands::from(&self.hands);

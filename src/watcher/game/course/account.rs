@@ -2,12 +2,13 @@
 
 use shakmaty::Square;
 
-use super::{Game, names};
+use super::Course;
 use crate::{
     board::{Code, Line, PlyKind, Sensed, weight},
     time::Millis,
     watcher::{
         explain::{Account, Acted, Hypothesis},
+        game::names,
         outbox::Outbox,
     },
 };
@@ -46,7 +47,7 @@ fn faults(line: &Line) -> Vec<String> {
     words
 }
 
-impl Game {
+impl Course {
     /// The hypotheses at `now`. Event `seq` is the reason why they are printed.
     pub(in crate::watcher) fn account(
         &self,
@@ -115,7 +116,7 @@ impl Game {
     }
 
     /// The number of the half-move that the press at `pressed` completed, if `line` is true.
-    pub(super) fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
+    pub(in crate::watcher::game) fn ply_pressed_at(&self, line: &Line, pressed: Millis) -> Option<usize> {
         let own = line.plies.iter().position(|ply| ply.pressed == Some(pressed));
         let recorded = || self.record.iter().rposition(|made| made.at == pressed);
         own.map(|index| self.base + index + 1)

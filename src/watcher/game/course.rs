@@ -1,0 +1,223 @@
+//! The course of a game: the record, which was told, and the hypotheses that go on from it.
+
+mod account;
+
+use std::sync::Arc;
+
+use shakmaty::{Bitboard, Color, uci::UciMove};
+
+use super::{Made, names, record::GameRecord};
+use crate::{
+    board::{Line, Lines, Ply, Sensed, Stand},
+    event::{Body, CompletedBy, MoveMade, notice},
+    time::Millis,
+    watcher::ctx::Ctx,
+};
+
+/// A command that took half-moves back.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::watcher) struct TakenBack {
+    pub(in crate::watcher) at: Millis,
+    /// A notice has said that half-moves were put together from what stood on the board.
+    pub(in crate::watcher) told: bool,
+}
+
+/// What was told of a game, and what may follow.
+#[derive(Clone, Debug)]
+pub(in crate::watcher) struct Course {
+    /// The number of the game.
+    pub(in crate::watcher) number: u32,
+    pub(in crate::watcher) record: GameRecord,
+    pub(in crate::watcher) lines: Lines,
+    /// Number of half-moves of the record before the position where the hypotheses start.
+    pub(in crate::watcher) base: usize,
+    /// Since when the best hypothesis contradicts the record.
+    pub(in crate::watcher) doubted: Option<Millis>,
+    /// Since when the best hypothesis has not contained the record, by however little.
+    pub(in crate::watcher) left_since: Option<Millis>,
+    /// The command that took half-moves back last, until play goes on.
+    pub(in crate::watcher) taken_back: Option<TakenBack>,
+    /// The clock has run in this game.
+    pub(in crate::watcher) clock_used: bool,
+}
+
+impl Course {
+    pub(super) fn new(number: u32, start: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
+        Self {
+            number,
+            lines: Lines::new(start.clone(), sensed, now),
+            record: GameRecord::new(start),
+            base: 0,
+            doubted: None,
+            left_since: None,
+            taken_back: None,
+            clock_used: false,
+        }
+    }
+
+    /// Number of half-moves of the hypotheses that are on the record.
+    pub(in crate::watcher) fn announced(&self) -> usize {
+        self.record.plies() - self.base
+    }
+
+    /// Emits an event of this game.
+    pub(in crate::watcher) fn emit(&self, ctx: &mut Ctx<'_>, at: Option<Millis>, body: Body) -> String {
+        if ctx.out.accounts.is_some() {
+            let account = self.account(ctx.sensed, ctx.now, Some(ctx.out.seq + 1), ctx.out);
+            ctx.out.accounts.get_or_insert_default().push_back(account);
+        }
+        ctx.out.emit(ctx.settings, Some(self.number), ctx.now, at, body)
+    }
+
+    /// Adds a half-move to the record and reports it.
+    pub(in crate::watcher) fn announce(&mut self, ctx: &mut Ctx<'_>, ply: &Ply, completed_by: CompletedBy) {
+        let shown = ply.kind.legal().filter(|_| self.record.is_empty());
+        if let Some(start) = shown.and_then(|mv| self.record.start.allowing(mv)) {
+            self.record.start = Arc::new(start);
+        }
+        let before = self.record.stand().clone();
+        let (uci, san) = names(&before, &ply.kind, self.record.mode());
+        let former = self
+            .record
+            .former(self.record.plies() + 1, &uci.to_string(), &ply.stand);
+        let (clock, at) = if self.is_reconstructed(ctx, &uci) {
+            (former.map(|(clock, _)| clock), former.map(|(_, at)| at))
+        } else {
+            (ctx.clock.state(), None)
+        };
+        let made = Made {
+            kind: ply.kind.clone(),
+            uci,
+            san,
+            stand: ply.stand.clone(),
+            completed_by,
+            clock,
+            at: at.or(ply.pressed).unwrap_or(ply.at),
+            accepted: false,
+            landed: ply.landed,
+        };
+        self.record.withdrawn.clear();
+        self.enter(ctx, made);
+    }
+
+    /// True for a half-move that is put together from what had stood on the board before a command took the record back:
+    /// nobody saw it made since. A notice says so once.
+    fn is_reconstructed(&mut self, ctx: &mut Ctx<'_>, uci: &UciMove) -> bool {
+        let Some(taken_back) = self.taken_back else {
+            return false;
+        };
+        let UciMove::Normal { from, to, .. } = uci else {
+            return false;
+        };
+        let squares = Bitboard::from_square(*from).with(*to);
+        if (ctx.sensed.changed_since(taken_back.at) & squares).any() {
+            self.taken_back = None;
+            return false;
+        }
+        if !taken_back.told {
+            let message = format!(
+                "A command took the record back to half-move {}, and the pieces stayed as they stood. What follows is put together \
+                 from them, so its order may be wrong. If the command was a mistake, put the half-moves back with `correct`: their \
+                 times are known.",
+                self.record.plies()
+            );
+            self.notice(ctx, notice::RECONSTRUCTED, &message);
+        }
+        self.taken_back = Some(TakenBack {
+            told: true,
+            ..taken_back
+        });
+        true
+    }
+
+    /// Enters `made` into the record.
+    pub(super) fn enter(&mut self, ctx: &mut Ctx<'_>, made: Made) {
+        let body = Body::Move(MoveMade {
+            ply: self.record.plies() as u32 + 1,
+            uci: made.uci.to_string(),
+            san: made.san_text(),
+            fen: made.stand.fen(),
+            completed_by: made.completed_by,
+            clock: made.clock,
+            illegal: made.san.is_none(),
+        });
+        let at = made.at;
+        self.record.push(made);
+        self.emit(ctx, Some(at), body);
+    }
+
+    /// Takes the half-moves after the first `to` off the record.
+    pub(in crate::watcher) fn retract(&mut self, ctx: &mut Ctx<'_>, to: usize, reason: &str) {
+        if to >= self.record.plies() {
+            return;
+        }
+        self.record.truncate(to);
+        self.base = self.base.min(to);
+        let body = Body::MovesRetracted {
+            to_ply: to as u32,
+            reason: reason.into(),
+            fen: None,
+        };
+        self.emit(ctx, None, body);
+    }
+
+    /// Number of half-moves of the record that the best hypothesis contains.
+    pub(super) fn kept(&self) -> usize {
+        self.kept_by(self.lines.best())
+    }
+
+    /// Number of half-moves of the record that `line` contains.
+    pub(super) fn kept_by(&self, line: &Line) -> usize {
+        let (plies, said) = (&line.plies, &self.record[self.base..]);
+        let both = plies.len().min(said.len());
+        let pairs = plies
+            .backwards()
+            .skip(plies.len() - both)
+            .zip(said[..both].iter().rev());
+        let unlike = pairs
+            .enumerate()
+            .filter(|(_, (ply, made))| !ply.kind.same_as(&made.kind));
+        unlike.last().map_or(both, |(from_end, _)| both - 1 - from_end)
+    }
+
+    /// Gives a notice.
+    pub(in crate::watcher) fn notice(&self, ctx: &mut Ctx<'_>, code: &'static str, message: &str) {
+        self.emit(ctx, None, Body::notice(code, message));
+    }
+
+    /// True when the best hypothesis contains the record.
+    pub(in crate::watcher) fn on_record(&self) -> bool {
+        self.kept() == self.announced()
+    }
+
+    /// Starts the beam anew, with the record as its only hypothesis.
+    pub(in crate::watcher) fn restart_lines(&mut self, ctx: &Ctx<'_>) {
+        let line = Line::new(self.record.stand().clone(), ctx.sensed, ctx.now);
+        self.base = self.record.plies();
+        self.reset_lines(ctx, vec![line]);
+        self.doubted = None;
+    }
+
+    /// Replaces the beam. Pieces that were hidden before stay hidden.
+    pub(in crate::watcher) fn reset_lines(&mut self, ctx: &Ctx<'_>, lines: Vec<Line>) {
+        let hidden = self.lines.best().faults().hidden;
+        self.lines.reset(ctx.now, ctx.sensed, lines);
+        if hidden.any() {
+            self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
+    }
+
+    /// Whose move it is.
+    pub(in crate::watcher) fn to_move(&self) -> Color {
+        self.record.stand().turn()
+    }
+
+    /// Enters the first `many` half-moves that were taken back into the record again.
+    pub(super) fn reinstate(&mut self, ctx: &mut Ctx<'_>, many: usize) {
+        let rest = self.record.withdrawn.split_off(many);
+        for made in std::mem::replace(&mut self.record.withdrawn, rest) {
+            self.enter(ctx, made);
+        }
+        self.restart_lines(ctx);
+    }
+}
