@@ -25,6 +25,7 @@ mod corpus;
 mod fuzz_corpora;
 mod games_once_wrong;
 mod gaps;
+mod impls;
 mod laws_document;
 mod laws_rule_command;
 mod laws_rulings;

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 59] = [
+const FILES: [&str; 63] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -18,7 +18,7 @@ const FILES: [&str; 59] = [
     "board/suspect.rs",
     "board/fall.rs",
     "board/row.rs",
-    "watcher/core/arbiter.rs",
+    "watcher/game/reported.rs",
     "watcher/at_rest.rs",
     "watcher/clock.rs",
     "watcher/clock/missed.rs",
@@ -31,7 +31,9 @@ const FILES: [&str; 59] = [
     "watcher/late.rs",
     "watcher/game/settle.rs",
     "watcher/game/flags.rs",
+    "watcher/game/mod.rs",
     "watcher/game/judge.rs",
+    "watcher/game/bounced.rs",
     "watcher/game/waits.rs",
     "watcher/game/accuse.rs",
     "watcher/game/displaced.rs",
@@ -48,6 +50,7 @@ const FILES: [&str; 59] = [
     "watcher/core/next_game.rs",
     "watcher/game/finish.rs",
     "watcher/game/gap.rs",
+    "watcher/game/gap/search.rs",
     "watcher/core/mod.rs",
     "watcher/core/snapshot/record.rs",
     "watcher/game/press.rs",
@@ -57,6 +60,7 @@ const FILES: [&str; 59] = [
     "watcher/game/touch.rs",
     "watcher/game/unread.rs",
     "watcher/game/doubt.rs",
+    "watcher/game/trust.rs",
     "watcher/game/fallen.rs",
     "watcher/core/occupancy.rs",
     "watcher/game/felt.rs",

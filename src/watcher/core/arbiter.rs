@@ -2,29 +2,23 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Color, Position as _};
+use shakmaty::{CastlingMode, Color};
 
 use super::{Core, Phase, snapshot::stand_of_fen};
 use crate::{
     board::Stand,
-    event::{Body, Certainty, ClockState, GameResult},
-    laws::{IrregularityKind, Side},
+    event::GameResult,
     time::Millis,
     watcher::{
         Status,
         arrays::{is_full_array, is_playable, stand_of},
         at_rest::at_rest,
-        command::{Command, CommandError, Order, Reply, Report},
+        command::{Command, CommandError, Order, Reply},
         ctx::Ctx,
-        game::advice::{Finding, Scene},
-        game::{Game, Open, TakenBack},
+        game::{Game, TakenBack},
         not_now::NotNow,
     },
 };
-
-/// Largest number of irregularities of a game. No game has as many; the watcher takes no further reports from
-/// a person.
-const MOST_IRREGULARITIES: usize = 256;
 
 impl Core {
     /// Carries out a person's command. Every event that comes of it has the person's name.
@@ -94,7 +88,7 @@ impl Core {
                     _ => None,
                 };
                 let is_promotion = matches!(other, Command::Promotion { .. });
-                game.command(&mut ctx, other)?;
+                change(game, &mut ctx, other)?;
                 if game.is_watched() {
                     self.unwatch_changed();
                 } else if self.out.seq != said {
@@ -159,8 +153,8 @@ impl Core {
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
             && let Some(ply) = known(game)
         {
-            game.take_up_again(&mut ctx);
-            game.go_back(&mut ctx, ply, "position_set_by_arbiter");
+            game.outcome.take_up_again(&mut ctx, &game.course);
+            game.takebacks().go_back(&mut ctx, ply, "position_set_by_arbiter");
             self.unwatch_all();
             return Ok(());
         }
@@ -193,221 +187,44 @@ impl Core {
     }
 }
 
-impl Game {
-    fn command(&mut self, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
-        match command {
-            Command::Dismiss { irregularity } => self.cases.dismiss(ctx, &self.course, irregularity),
-            Command::Accept { irregularity } => self.cases.accept(ctx, &mut self.course, &irregularity),
-            Command::Reopen { irregularity } => self.cases.reopen(ctx, &self.course, irregularity),
-            Command::Note {
-                irregularity,
-                penalty,
-                note,
-            } => self
-                .cases
-                .note(ctx, &self.course, irregularity, penalty, note.map(Into::into)),
-            Command::Correct(order) => self.correct_record(ctx, &order),
-            Command::RaisedBy { irregularity, by } => {
-                self.cases.raised_by(ctx, &self.course, irregularity, by)
+/// Carries out a command about `game`. An arbiter may change everything.
+fn change(game: &mut Game, ctx: &mut Ctx<'_>, command: Command) -> Result<(), CommandError> {
+    match command {
+        Command::Dismiss { irregularity } => game.cases.dismiss(ctx, &game.course, irregularity),
+        Command::Accept { irregularity } => game.cases.accept(ctx, &mut game.course, &irregularity),
+        Command::Reopen { irregularity } => game.cases.reopen(ctx, &game.course, irregularity),
+        Command::Note {
+            irregularity,
+            penalty,
+            note,
+        } => game
+            .cases
+            .note(ctx, &game.course, irregularity, penalty, note.map(Into::into)),
+        Command::Correct(order) => game.correct_record(ctx, &order),
+        Command::RaisedBy { irregularity, by } => game.cases.raised_by(ctx, &game.course, irregularity, by),
+        Command::Report(report) => game.report(ctx, report),
+        Command::Retract { to_ply } => {
+            let have = game.course.record.plies() as u32;
+            if to_ply > have {
+                return Err(CommandError::NoSuchPly { asked: to_ply, have });
             }
-            Command::Report(report) => self.report(ctx, report),
-            Command::Retract { to_ply } => {
-                let have = self.course.record.plies() as u32;
-                if to_ply > have {
-                    return Err(CommandError::NoSuchPly { asked: to_ply, have });
-                }
-                if to_ply < have {
-                    self.take_up_again(ctx);
-                    self.go_back(ctx, to_ply as usize, "retracted_by_arbiter");
-                    let (at, told) = (ctx.now, false);
-                    self.course.taken_back = Some(TakenBack { at, told });
-                }
-                Ok(())
+            if to_ply < have {
+                game.outcome.take_up_again(ctx, &game.course);
+                game.takebacks()
+                    .go_back(ctx, to_ply as usize, "retracted_by_arbiter");
+                let (at, told) = (ctx.now, false);
+                game.course.taken_back = Some(TakenBack { at, told });
             }
-            Command::Promotion { piece, ply } => self.promoted(ctx, ply, piece.into()),
-            Command::NewGame
-            | Command::SetPosition { .. }
-            | Command::Result { .. }
-            | Command::Resume { .. }
-            | Command::Rules
-            | Command::Resync => Ok(()),
+            Ok(())
         }
+        Command::Promotion { piece, ply } => game.promoted(ctx, ply, piece.into()),
+        Command::NewGame
+        | Command::SetPosition { .. }
+        | Command::Result { .. }
+        | Command::Resume { .. }
+        | Command::Rules
+        | Command::Resync => Ok(()),
     }
-
-    /// Lets a game go on that had ended or was parked.
-    fn take_up_again(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.is_watched() {
-            self.outcome.result = None;
-            self.outcome.show_spent = true;
-            self.outcome.parked = false;
-            self.course.emit(ctx, None, Body::GameResumed { reason: None });
-        }
-    }
-
-    /// Takes a person's report of an irregularity, and rules on it as on a finding of the sensors.
-    pub(super) fn report(&mut self, ctx: &mut Ctx<'_>, mut report: Report) -> Result<(), CommandError> {
-        if self.cases.open.len() + self.cases.closed.len() >= MOST_IRREGULARITIES {
-            return Err(NotNow::TooManyIrregularities(MOST_IRREGULARITIES).into());
-        }
-        let kind = report.kind;
-        report.has_its_words()?;
-        let offender = report.offender.map(Color::from);
-        let (ply, offender) = match report.ply {
-            Some(ply) => self.named_half_move(kind, ply, offender)?,
-            None => self.reported_half_move(kind, offender)?,
-        };
-        if let Some(told) = self.told_already(kind, ply, offender)
-            && report.confirmed != Some(true)
-        {
-            return Err(CommandError::ToldAlready(told));
-        }
-        if matches!(
-            kind,
-            IrregularityKind::ThreefoldClaim | IrregularityKind::FiftyClaim
-        ) {
-            let is_right = self.claim_is_right(kind, report.written_move.as_deref())?;
-            report.claim_correct.get_or_insert(is_right);
-        }
-        if kind == IrregularityKind::FlagFall && report.confirmed == Some(false) {
-            flag_may_have_fallen(ctx.clock.state(), offender)?;
-        }
-        let before = self.course.record.stand_at(ply.saturating_sub(1)).clone();
-        let scene = Scene {
-            ply,
-            before,
-            seen: ctx.sensed.placement().clone(),
-            at: ctx.now,
-            clock: ctx.clock.state(),
-        };
-        let mut finding = Finding::new(kind, Certainty::Certain, offender, scene);
-        finding.first_flag = report.first_flag;
-        finding.reported = Some(report);
-        self.accuse(ctx, finding, None);
-        Ok(())
-    }
-
-    /// What the watcher has told and a report would tell again: the same, by the same player, at the same half-move. One that was dismissed does
-    /// not count, and one of conduct may happen again.
-    fn told_already(&self, kind: IrregularityKind, ply: usize, offender: Option<Color>) -> Option<String> {
-        let same = |open: &&Open| {
-            let by = open.offender.is_none() || offender.is_none() || open.offender == offender;
-            open.kind == kind && open.ply == ply && by && !open.by_hand && !open.is_dismissed()
-        };
-        let told = self.cases.all().find(same).filter(|_| !kind.is_conduct());
-        told.map(|open| open.id.clone())
-    }
-
-    /// The half-move that a report names, and the offender.
-    fn named_half_move(
-        &self,
-        kind: IrregularityKind,
-        ply: u32,
-        offender: Option<Color>,
-    ) -> Result<(usize, Option<Color>), NotNow> {
-        let (named, have) = (ply as usize, self.course.record.plies());
-        if named > have + 1 {
-            return Err(NotNow::HalfMoveNotBegun { ply, have });
-        }
-        // Without a named offender, the player who made the half-move is the offender. An irregularity that
-        // is no act of that player has only the offender whom the report names.
-        let made = named > 0 && !is_of_nobody(kind);
-        Ok((
-            named,
-            offender.or_else(|| made.then(|| self.course.record.mover(named))),
-        ))
-    }
-
-    /// The half-move that a report without a number concerns, and the offender.
-    fn reported_half_move(
-        &self,
-        kind: IrregularityKind,
-        offender: Option<Color>,
-    ) -> Result<(usize, Option<Color>), NotNow> {
-        use IrregularityKind::*;
-        match kind {
-            // These concern a half-move that was made.
-            TwoHands | TouchMove | RookFirstCastling | PressWithOtherHand | InvertedRookPromotion => {
-                let last = (1..=self.course.record.plies()).rev();
-                let ply = last
-                    .take(2)
-                    .find(|ply| offender.is_none_or(|side| self.course.record.mover(*ply) == side));
-                let Some(ply) = ply else {
-                    return Err(NotNow::NoHalfMove);
-                };
-                Ok((ply, Some(self.course.record.mover(ply))))
-            }
-            // These concern the last half-move of the record, if there is one by this player. Otherwise they
-            // concern one that is not on the record yet.
-            IllegalMove | PromotionNotReplaced | WrongColourPromotion | CastlingIncomplete
-                if self.course.record.plies() > 0
-                    && offender
-                        .is_none_or(|side| self.course.record.mover(self.course.record.plies()) == side) =>
-            {
-                Ok((
-                    self.course.record.plies(),
-                    Some(self.course.record.mover(self.course.record.plies())),
-                ))
-            }
-            InitialPositionWrong | BoardOrientationWrong | ColoursReversed => Ok((0, offender)),
-            ThreefoldClaim | FiftyClaim => {
-                let turn = self.course.to_move();
-                if offender.is_some_and(|side| side != turn) {
-                    return Err(NotNow::NotTheirMove);
-                }
-                Ok((self.course.record.plies() + 1, Some(turn)))
-            }
-            FlagFall if offender.is_none() => Err(NotNow::OffenderMissing),
-            _ => Ok((self.course.record.plies() + 1, offender)),
-        }
-    }
-
-    /// True if the record supports a draw claim, in the present position or after the half-move that the
-    /// claimant wrote down (9.2.1, 9.3.1).
-    fn claim_is_right(&self, kind: IrregularityKind, written: Option<&str>) -> Result<bool, CommandError> {
-        let (stand, before) = match written {
-            Some(written) => (self.after_written(written)?, 1),
-            None => (self.course.record.stand().clone(), 0),
-        };
-        Ok(match kind {
-            IrregularityKind::ThreefoldClaim => self.course.record.occurrences(&stand).len() + before >= 3,
-            _ => stand.chess().is_some_and(|chess| chess.halfmoves() >= 100),
-        })
-    }
-}
-
-/// True for irregularities that are no act of the player to move.
-fn is_of_nobody(kind: IrregularityKind) -> bool {
-    let of_nobody = matches!(
-        kind,
-        IrregularityKind::InitialPositionWrong
-            | IrregularityKind::BoardOrientationWrong
-            | IrregularityKind::ColoursReversed
-            | IrregularityKind::ClockSettingWrong
-            | IrregularityKind::BothFlags
-            | IrregularityKind::DeadPosition
-            | IrregularityKind::Fivefold
-            | IrregularityKind::SeventyFive
-            | IrregularityKind::IllegalPositionObserved
-            | IrregularityKind::DisplacedPieceFound
-    );
-    of_nobody || kind.is_conduct()
-}
-
-/// Refuses the report of a flag fall if the clock shows time for that player.
-fn flag_may_have_fallen(clock: Option<ClockState>, offender: Option<Color>) -> Result<(), CommandError> {
-    let (Some(clock), Some(side)) = (clock, offender) else {
-        return Ok(());
-    };
-    let left = side.fold_wb(clock.white_ms, clock.black_ms);
-    if left == 0 {
-        return Ok(());
-    }
-    let (side, seconds) = (Side::from(side).in_words(), left.div_ceil(1000));
-    Err(CommandError::ContradictsClock(format!(
-        "the clock shows {}:{:02} for {side}",
-        seconds / 60,
-        seconds % 60
-    )))
 }
 
 #[cfg(test)]

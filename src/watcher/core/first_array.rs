@@ -3,7 +3,10 @@
 use shakmaty::Color;
 
 use super::Core;
-use crate::time::Millis;
+use crate::{
+    time::Millis,
+    watcher::game::array::{begin_otherwise, begun_otherwise},
+};
 
 impl Core {
     /// The first press was for a half-move that the position does not allow in which the game began, as the watcher has it, and
@@ -12,10 +15,10 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if !game.is_watched() || game.gap {
+        if !game.is_watched() || game.gap.is_open {
             return;
         }
-        let Some(beginning) = game.begun_otherwise(&ctx) else {
+        let Some(beginning) = begun_otherwise(&ctx, &game.course, &game.cases, &game.presses) else {
             return;
         };
         let (pressed, turn) = (beginning.press.side, beginning.start.turn());
@@ -23,7 +26,9 @@ impl Core {
             return;
         }
         let side = ctx.clock.side_of(pressed);
-        game.begin_otherwise(&mut ctx, beginning);
+        if let Some(finding) = begin_otherwise(&mut ctx, &mut game.course, &mut game.presses, beginning) {
+            game.accuse(&mut ctx, finding, None);
+        }
         self.clock
             .guess(if turn == Color::White { side } else { side.other() });
     }

@@ -50,8 +50,9 @@ impl Core {
             }
             _ => return,
         };
-        let is_open =
-            game.is_watched() && !game.gap && is_open_to_doubt(game.course.lines.best(), &self.sensed);
+        let is_open = game.is_watched()
+            && !game.gap.is_open
+            && is_open_to_doubt(game.course.lines.best(), &self.sensed);
         if self.sensed.slack() > 0 || !is_open || game.lump.copies >= MOST_COPIES {
             return;
         }

@@ -82,7 +82,7 @@ impl Core {
             Phase::Game(game) => {
                 let pieces = game.unread.pieces.iter().filter_map(|(code, _)| code.piece());
                 (
-                    game.squares_not_read(&self.sensed),
+                    game.unread.squares_not_read(&game.course, &self.sensed),
                     pieces.map(|piece| piece.char().to_string()).collect(),
                 )
             }

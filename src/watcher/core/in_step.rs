@@ -41,7 +41,7 @@ impl Core {
         };
         // The copy may have seen the half-move that the person entered.
         let was_seen = in_common(&game.course.record, said) == said.len();
-        if !was_seen && !game.put_right_too(&mut ctx, order, said) {
+        if !was_seen && !put_right_too(game, &mut ctx, order, said) {
             return false;
         }
         let done: Vec<_> = self.take_said().collect();
@@ -77,16 +77,14 @@ impl Core {
     }
 }
 
-impl Game {
-    /// Puts the record right as `said` was put right. Returns false if they do not agree afterwards.
-    fn put_right_too(&mut self, ctx: &mut Ctx<'_>, order: &Correct, said: &[Made]) -> bool {
-        // The half-moves that were played since are on the board, and must stay.
-        let order = Correct {
-            drop_rest: false,
-            ..order.clone()
-        };
-        self.correct_record(ctx, &order).is_ok() && in_common(&self.course.record, said) == said.len()
-    }
+/// Puts the record of `game` right as `said` was put right. Returns false if they do not agree afterwards.
+fn put_right_too(game: &mut Game, ctx: &mut Ctx<'_>, order: &Correct, said: &[Made]) -> bool {
+    // The half-moves that were played since are on the board, and must stay.
+    let order = Correct {
+        drop_rest: false,
+        ..order.clone()
+    };
+    game.correct_record(ctx, &order).is_ok() && in_common(&game.course.record, said) == said.len()
 }
 
 /// Gives an irregularity the new number of its half-move.

@@ -18,7 +18,7 @@ use crate::{
             Array, castling_of, has_kings_and_queens_exchanged, has_pawn_astray, is_full_array, is_playable,
             kind_of, lacks_one, lacks_unplayed, stand_of,
         },
-        game::Game,
+        game::{Game, array, gap},
         midway::Midway,
     },
 };
@@ -223,9 +223,9 @@ impl Core {
             return;
         };
         if let Some(lines) = lines {
-            game.take_lines(lines);
+            game.course.take_lines(lines);
         }
-        game.missed_until = missed;
+        game.gap.missed_until = missed;
         game.doubt.gap = unseen.then_some(0);
         game.doubt.absent = lacks_unplayed(array) && is_far_from_array(array);
         game.course.lines.set_clock_runs(self.clock.runs());
@@ -256,20 +256,27 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        game.begin_unread(&mut ctx);
+        let was_heard = game.gap.missed_until.is_none();
+        game.unread.begin(&mut ctx, &mut game.course, was_heard);
         if sideways {
-            game.board_sideways(&mut ctx);
+            let finding = array::board_sideways(&ctx, &game.course.record);
+            game.accuse(&mut ctx, finding, None);
         } else if reversed {
-            game.colours_reversed(&mut ctx);
+            let finding = array::colours_reversed(&ctx, &game.course.record);
+            game.accuse(&mut ctx, finding, None);
         }
         match kind_of(array) {
             Array::Wrong(squares) if !is_far_from_array(array) => {
-                game.array_wrong(&mut ctx, array, squares, Certainty::Certain);
+                let finding =
+                    array::array_wrong(&ctx, &game.course.record, array, squares, Certainty::Certain);
+                game.accuse(&mut ctx, finding, None);
             }
             // One of the 960 arrays, and what children make of the one that they know.
             Array::Chess960 if has_kings_and_queens_exchanged(array) => {
                 let squares = array.differing(&Placement::ARRAY);
-                game.array_wrong(&mut ctx, array, squares, Certainty::Suspected);
+                let finding =
+                    array::array_wrong(&ctx, &game.course.record, array, squares, Certainty::Suspected);
+                game.accuse(&mut ctx, finding, None);
             }
             _ => {}
         }
@@ -306,10 +313,10 @@ impl Core {
             game.doubt.begun_in_lump = in_lump && !in_doubt && !unsure;
             game.doubt.absent = absent;
             game.doubt.turned = turned;
-            game.missed_until = missed;
+            game.gap.missed_until = missed;
             game.doubt.shaken |= in_doubt;
             if let Some(lines) = lines {
-                game.take_lines(lines);
+                game.course.take_lines(lines);
             }
             game.course.lines.set_clock_runs(runs);
             game.course.clock_used = runs;
@@ -321,14 +328,16 @@ impl Core {
             && let Some((game, mut ctx)) = self.game_and_ctx(now)
         {
             let squares = from.differing(&Placement::ARRAY);
-            game.array_wrong(&mut ctx, from, squares, Certainty::Suspected);
+            let finding = array::array_wrong(&ctx, &game.course.record, from, squares, Certainty::Suspected);
+            game.accuse(&mut ctx, finding, None);
         }
         // For a game that is taken up anew, the watcher reported this before.
         if self.orientation.is_sideways()
             && !in_doubt
             && let Some((game, mut ctx)) = self.game_and_ctx(now)
         {
-            game.board_sideways(&mut ctx);
+            let finding = array::board_sideways(&ctx, &game.course.record);
+            game.accuse(&mut ctx, finding, None);
         }
     }
 
@@ -398,22 +407,22 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if !game.is_watched() || game.gap {
+        if !game.is_watched() || game.gap.is_open {
             return;
         }
-        if !game.is_unexplained() {
+        if !game.gap.is_unexplained(&game.course) {
             self.unwatch_lost();
             return;
         }
-        if !game.is_lost(&ctx) || !game.is_at_rest(&mut ctx) {
+        if !game.gap.is_lost(&ctx, &game.course) || !gap::is_at_rest(&mut ctx) {
             return;
         }
         let setup = Setup {
             in_doubt: true,
-            absent: game.doubt.absent || game.is_board_faulty(),
+            absent: game.doubt.absent || game.trust().is_board_faulty(),
             ..Setup::default()
         };
-        if !game.given_up(&mut ctx) {
+        if !game.gap.given_up(&mut ctx) {
             self.watch_beside_lost(setup);
             return;
         }

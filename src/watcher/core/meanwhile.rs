@@ -446,7 +446,7 @@ impl Core {
                 // It had not begun, and the game before it may still stand on the board.
                 game.overrule(&ctx);
             } else {
-                game.after_gap(&mut ctx);
+                game.look_after_gap(&mut ctx);
             }
         }
     }

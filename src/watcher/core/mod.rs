@@ -49,8 +49,6 @@ use crate::{
     },
 };
 
-/// For this long after the clock was stopped, late updates may still belong to a half-move.
-const FREEZE_MS: u64 = 700;
 /// Most reviews between two messages that came late, however much time lies between them.
 const MOST_LOOKS: usize = 8;
 /// Presses of one instant get times that are a millisecond apart. There are never as many as would fill this
@@ -206,8 +204,11 @@ impl Core {
                 }),
                 ClockEvent::Pressed(side) => self.each(|core| core.pressed(at, side)),
                 ClockEvent::Turned(side) => self.each(|core| {
-                    if let Some((game, mut ctx)) = core.game_and_ctx(at) {
-                        game.lever_turned(&mut ctx, side);
+                    if let Phase::Game(game) = &mut core.phase
+                        && game.course.clock_used
+                        && game.is_watched()
+                    {
+                        game.unclocked.lever_turned(at, side);
                     }
                 }),
             }
@@ -230,7 +231,7 @@ impl Core {
         if !game.is_watched() {
             return;
         }
-        if game.bounced(at, side, &self.sensed) {
+        if game.presses.bounced(&mut game.course, at, side, &self.sensed) {
             return;
         }
         let fit = Fit::of(game.course.lines.best(), side, at);
@@ -352,62 +353,10 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        if !game.is_watched() {
-            *ctx.sign_wanted = false;
-            game.look_for_contradicted_mate(&mut ctx);
-            game.look_for_corrected_kings(&mut ctx);
-            return;
+        if game.review(&mut ctx) {
+            let silent = game.unread.squares;
+            self.sensed.give_up(silent);
         }
-        if let Some(stopped) = ctx.clock.stopped_at
-            && game.course.clock_used
-            && !game.course.lines.frozen
-            && !game.is_played_unclocked()
-            && ctx.passed(stopped, FREEZE_MS)
-        {
-            game.course.lines.frozen = true;
-        }
-        game.course.lines.tick(now, ctx.sensed);
-        if game.gap {
-            *ctx.sign_wanted = false;
-            return;
-        }
-        if game.is_overruled(&mut ctx) {
-            *ctx.sign_wanted = false;
-            game.look_for_flags(&mut ctx);
-            return;
-        }
-        game.look_for_unclocked(&mut ctx);
-        // An accusation that waited for a sign of life comes before the next half-move of the record.
-        if std::mem::take(ctx.sign_wanted) {
-            game.judge(&mut ctx);
-        }
-        if !*ctx.sign_wanted {
-            game.settle(&mut ctx);
-        }
-        game.look_for_log(&mut ctx);
-        game.look_for_round_trip(&ctx);
-        game.try_gap_again(&mut ctx);
-        game.look_for_array_put_right(&mut ctx);
-        game.take_up_what_stands(&mut ctx);
-        game.judge(&mut ctx);
-        game.look_for_falls(&mut ctx);
-        game.look_for_left_victim(&mut ctx);
-        game.look_after(&mut ctx);
-        game.look_for_exchanged(&mut ctx);
-        game.look_for_replaced(&mut ctx);
-        game.look_for_unfelt(&mut ctx);
-        game.look_for_flags(&mut ctx);
-        game.look_for_result(&mut ctx);
-        game.look_for_dead_squares(&mut ctx);
-        game.look_for_unread(&mut ctx);
-        game.look_at_excused(&mut ctx);
-        game.look_at_doubt();
-        if game.is_watched() {
-            game.lump
-                .tell(&mut ctx, &game.course, &mut game.cases, &mut game.hands);
-        }
-        let silent = game.unread.squares;
-        self.sensed.give_up(silent);
     }
 
     /// Decides the rest, because nothing more will come.
@@ -423,7 +372,7 @@ impl Core {
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
             && game.is_watched()
-            && !game.gap
+            && !game.gap.is_open
         {
             game.settle_rest(&mut ctx);
         }

@@ -7,8 +7,9 @@ use crate::{
     board::{Orientation, Placement, orientation::MOST_UNREAD},
     event::GameResult,
     time::Millis,
-    watcher::arrays::{
-        MIDDLE, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right,
+    watcher::{
+        arrays::{MIDDLE, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right},
+        game::finish::retract_set_up,
     },
 };
 
@@ -28,7 +29,7 @@ impl Core {
             return;
         };
         if game.outcome.result.is_none() {
-            game.retract_set_up(&mut ctx);
+            retract_set_up(&mut ctx, &mut game.course);
             // If the next round is paired already, the players set up its game and do not analyse the last one.
             if game.table.round == ctx.settings.round && ctx.settings.players.iter().any(Option::is_some) {
                 return self.park(now);
@@ -97,7 +98,7 @@ impl Core {
         };
         if !array
             || !over && game.course.lines.all().any(|line| shows(line.placement()))
-            || !over && game.is_to_be_put_right(seen)
+            || !over && game.positions().is_to_be_put_right(seen)
             || !over && game.overruled.as_ref().is_some_and(|shown| shown.is_shown(seen))
         {
             return false;

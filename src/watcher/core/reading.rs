@@ -9,7 +9,12 @@ use crate::{
     dgt::{ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
-    watcher::{MOST_GATHERED_MS, clock::LastShown, game::touch::ReadAt, outbox::Heard},
+    watcher::{
+        MOST_GATHERED_MS,
+        clock::LastShown,
+        game::{gap, touch::ReadAt},
+        outbox::Heard,
+    },
 };
 
 /// If more squares than these changed while nobody read the board, somebody may have turned it.
@@ -61,7 +66,7 @@ impl Core {
         self.clock.gap();
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                (game.gap, game.restarts) = (true, false);
+                (game.gap.is_open, game.gap.restarts) = (true, false);
                 game.presses.clear();
             }
         });
@@ -89,8 +94,8 @@ impl Core {
         let missed = (!is_short).then_some(until);
         self.each(|core| match &mut core.phase {
             Phase::Game(game) => {
-                game.gap = false;
-                game.missed_until = missed.or(game.missed_until);
+                game.gap.is_open = false;
+                game.gap.missed_until = missed.or(game.gap.missed_until);
             }
             Phase::Waiting(setup) => setup.missed_until = missed.or(setup.missed_until),
         });
@@ -229,7 +234,7 @@ impl Core {
                 && !first
                 && !gap
             {
-                game.stood_at_press(&before, &placement);
+                game.presses.stood_at_press(&before, &placement);
             }
             core.reread(now, gap.then_some(missed), &before, changed);
         });
@@ -258,7 +263,7 @@ impl Core {
         self.heard(Heard::Press);
         self.each(|core| {
             if let Phase::Game(game) = &mut core.phase {
-                game.missed_until = Some(now);
+                game.gap.missed_until = Some(now);
             }
             core.pressed(now, player);
         });
@@ -270,13 +275,13 @@ impl Core {
         if let Phase::Game(game) = &mut self.phase
             && let Some(missed) = gap
         {
-            game.gap = missed;
-            game.read_since = now;
+            game.gap.is_open = missed;
+            game.gap.read_since = now;
             if missed {
-                game.missed_until = Some(now);
+                game.gap.missed_until = Some(now);
                 game.presses.clear();
             } else {
-                game.stands_as_before();
+                game.gap.recall.stands_as_before(game.course.clock_used);
             }
         }
         let gap = gap == Some(true);
@@ -289,14 +294,14 @@ impl Core {
         }
         if gap
             && let Some((game, ctx)) = self.game_and_ctx(now)
-            && game.waits_for_clock(&ctx)
+            && gap::waits_for_clock(&ctx, &game.positions())
         {
             game.course.lines.frozen = true;
         }
         if let Some((game, mut ctx)) = self.game_and_ctx(now)
-            && std::mem::take(&mut game.restarts)
+            && std::mem::take(&mut game.gap.restarts)
             && ctx.clock.runs()
-            && !game.gap
+            && !game.gap.is_open
             && game.is_watched()
         {
             // As nothing was missed, the game goes on from what was put up beside the clock that stood.
@@ -408,7 +413,7 @@ impl Core {
         self.heard(Heard::Update);
         match &mut self.phase {
             Phase::Game(game) => {
-                game.read_again(changed, &self.sensed);
+                game.unread.read_again(&game.course, changed, &self.sensed);
                 game.course.lines.changed(now, &self.sensed, changed);
             }
             Phase::Waiting(setup) => {
@@ -427,12 +432,12 @@ impl Core {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
-        game.gap = false;
-        game.hide_as_before(&ctx);
+        game.gap.is_open = false;
+        game.unread.hide_as_before(&ctx, &mut game.course);
         if !game.is_watched() {
             return;
         }
-        game.after_gap(&mut ctx);
+        game.look_after_gap(&mut ctx);
     }
 
     /// Tells the hypotheses whether half-moves that they find now were made unseen.
@@ -461,6 +466,7 @@ impl Core {
             nodes: 20_000,
             most: 8,
         };
-        game.bridge_gap(&mut ctx, limits);
+        game.gap
+            .bridge(&mut ctx, &mut game.course, &mut game.doubt, limits);
     }
 }

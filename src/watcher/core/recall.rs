@@ -7,7 +7,10 @@ impl Core {
     /// Keeps the record and the readings that go with it, if nothing is known to be missing.
     pub(super) fn note_whole(&mut self) {
         if let (Phase::Game(game), Some(raw)) = (&mut self.phase, &self.raw) {
-            game.note_whole(raw, self.clock.presses());
+            if !game.gap.is_open && game.gap.unbridged.is_none() {
+                let plies = game.course.record.plies();
+                game.gap.recall.note_whole(plies, raw, self.clock.presses());
+            }
         }
     }
 
@@ -15,7 +18,7 @@ impl Core {
     pub(in crate::watcher) fn take_log_wanted(&mut self, now: Millis) -> bool {
         let has_log = self.settings.protocol == Protocol::Dgt;
         match &mut self.phase {
-            Phase::Game(game) => game.recall.take_wanted(now, has_log),
+            Phase::Game(game) => game.gap.recall.take_wanted(now, has_log),
             Phase::Waiting(_) => false,
         }
     }
@@ -23,7 +26,7 @@ impl Core {
     /// The board sent something that is not its log.
     pub(super) fn spoken(&mut self, now: Millis) {
         if let Phase::Game(game) = &mut self.phase {
-            game.recall.spoken(now);
+            game.gap.recall.spoken(now);
         }
     }
 

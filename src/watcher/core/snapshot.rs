@@ -324,7 +324,7 @@ impl Core {
                 self.raw = Some(squares);
                 self.sensed = sensed;
             }
-            game.gap = true;
+            game.gap.is_open = true;
             self.out
                 .questions
                 .extend(game.cases.questions(game.course.record.mode()));

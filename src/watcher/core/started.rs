@@ -18,14 +18,14 @@ impl Core {
             return;
         };
         let stood = std::mem::take(&mut game.course.lines.frozen) || ctx.clock.stood();
-        game.restarts = stood && game.gap;
+        game.gap.restarts = stood && game.gap.is_open;
         game.course.lines.set_clock_runs(true);
         game.course.clock_used = true;
         game.unclocked = Unclocked::default();
         if let Some(side) = ctx.clock.running() {
-            game.sprang_back(side);
+            game.presses.sprang_back(&mut game.course.lines, side);
         }
-        if game.is_watched() && !game.gap && !game.is_overruled(&mut ctx) {
+        if game.is_watched() && !game.gap.is_open && !game.is_overruled(&mut ctx) {
             game.started_again(&mut ctx);
             game.course.lines.grow_all(at, ctx.sensed);
         }

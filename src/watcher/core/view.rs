@@ -125,7 +125,7 @@ impl Core {
             used_ms: None,
         });
         let [white, black] = &game.table.players;
-        let began = wall_clock(&self.settings, game.began - self.out.before);
+        let began = wall_clock(&self.settings, game.course.began - self.out.before);
         let start_fen = game.course.record.start.fen();
         let start = PgnStart {
             board: &self.settings.board,

@@ -3,18 +3,19 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, uci::UciMove};
+use shakmaty::{Bitboard, Move, uci::UciMove};
 
 use super::{
-    Game, Made, Press,
-    advice::{Finding, Scene},
-    doubt::{NOTICED_MS, is_noticed},
-    judge::{READ_MS, RESTORED, SCAN_MS},
-    waits::JUDGE_MS,
+    Press,
+    course::Course,
+    finding::{Finding, Scene},
+    press::PressQueue,
+    record::GameRecord,
+    waits::{JUDGE_MS, READ_MS, RESTORED, SCAN_MS},
 };
 use crate::{
     board::{
-        Bill, Explanation, IllegalAct, Item, Line, Placement, PlyKind, Sensed, Stand, act::Reason,
+        Bill, Explanation, IllegalAct, Item, Line, Lines, Placement, PlyKind, Sensed, Stand, act::Reason,
         candidate::castled, explain,
     },
     event::Certainty,
@@ -28,46 +29,75 @@ const SPARE: f32 = 1.0;
 /// Cost of the hypothesis that the player replaced the pawn by nothing and that play goes on, in nats.
 const NOTHING_THERE: f32 = 4.0;
 
-impl Game {
-    /// The player to move has pressed and no legal half-move explains the board.
-    pub(super) fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
-        let stand = self.course.record.stand().clone();
-        if stand.turn() != press.side {
-            self.presses.judged = None;
-            return;
-        }
-        if self.presses.may_have_lost(ctx, press.at) {
-            ctx.wait_for("a dump: this board loses updates");
-            return;
-        }
-        let explanation = explain(&stand, &seen);
+/// An innocent hypothesis of sensor faults must cost this much more than the offence, in nats.
+const INNOCENT: f32 = 4.5;
+/// Where a legal half-move leaves pieces that stand wrong, one illegal act explains the board instead if its
+/// hypothesis costs no more than this above the best one, in nats.
+const NEARLY: f32 = 1.4;
+/// A square that was wrong for this long before the player got the move is a ghost: the player did not change
+/// it.
+const OLD_MS: u64 = 1000;
+
+/// A finding about a press that no legal half-move explains, and how the hypotheses go on from its report.
+pub(super) struct FoundAtPress {
+    pub(super) finding: Finding,
+    pub(super) act: Option<IllegalAct>,
+    goes_on: GoesOn,
+}
+
+/// What is to be made of such a press.
+pub(super) enum AtPress {
+    /// The opponent has pressed since. So the press belongs to an earlier half-move.
+    Earlier,
+    /// Nobody knows yet.
+    Waits,
+    By(Box<FoundAtPress>),
+}
+
+/// How the hypotheses go on.
+enum GoesOn {
+    /// From the record.
+    FromRecord,
+    /// After a pawn was not replaced: see [`promotion_ways`].
+    Promotion(Move),
+    /// After king or rook alone has castled so. The act may stand, if this hypothesis comes with it.
+    Castling(Move, Option<Box<Line>>),
+    /// After the act.
+    After,
+}
+
+impl FoundAtPress {
+    /// What is to be made of `press`, which no legal half-move explains, where the board showed `seen`.
+    pub(super) fn of(ctx: &mut Ctx<'_>, course: &Course, press: &Press, seen: Placement) -> AtPress {
+        let record = &course.record;
+        let stand = record.stand().clone();
         let by = press.side;
+        let explanation = explain(&stand, &seen);
         let mut scene = Scene {
-            ply: self.course.record.plies() + 1,
+            ply: record.plies() + 1,
             before: stand.clone(),
             seen,
             at: press.at,
             clock: press.clock,
         };
-        match explanation {
-            // The opponent has pressed since. So the press belongs to an earlier half-move.
-            Explanation::Nothing if self.course.record.last().is_some_and(|last| press.at < last.at) => {
-                self.presses.judged = None;
-                self.course.lines.forget_presses();
+        let found = match explanation {
+            Explanation::Nothing if record.last().is_some_and(|last| press.at < last.at) => {
+                return AtPress::Earlier;
             }
             Explanation::Nothing => {
-                let kind = IrregularityKind::PressWithoutMove;
-                let certainty = if self.is_no_reaction(press) {
+                let certainty = if record.is_no_reaction(press.at) {
                     Certainty::Suspected
                 } else {
                     Certainty::Certain
                 };
-                let mut finding = Finding::new(kind, certainty, Some(by), scene);
-                finding.target = Some(stand.clone());
-                self.presses.judged = None;
-                self.accuse(ctx, finding, None);
-                let line = Line::new(stand, ctx.sensed, ctx.now);
-                self.rebase(ctx, vec![(line, 0.0)]);
+                let mut finding =
+                    Finding::new(IrregularityKind::PressWithoutMove, certainty, Some(by), scene);
+                finding.target = Some(stand);
+                Some(Self {
+                    finding,
+                    act: None,
+                    goes_on: GoesOn::FromRecord,
+                })
             }
             Explanation::PawnNotReplaced { queen, seen } => {
                 // If the pawn has gone since, the player may have exchanged it for a piece that the board
@@ -83,45 +113,57 @@ impl Game {
                     Certainty::Probable
                 };
                 let kind = IrregularityKind::PromotionNotReplaced;
-                self.accuse_promotion(ctx, Finding::new(kind, certainty, Some(by), scene), queen);
+                Self::of_promotion(record, Finding::new(kind, certainty, Some(by), scene), queen)
             }
             Explanation::WrongColour { meant } => {
                 let kind = IrregularityKind::WrongColourPromotion;
-                let finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
-                self.accuse_promotion(ctx, finding, meant);
+                Self::of_promotion(
+                    record,
+                    Finding::new(kind, Certainty::Certain, Some(by), scene),
+                    meant,
+                )
             }
             Explanation::CastlingIncomplete { castling } => {
                 let kind = IrregularityKind::CastlingIncomplete;
                 let mut finding = Finding::new(kind, Certainty::Certain, Some(by), scene);
                 finding.squares = stand.placement().differing(&finding.seen);
-                finding.act = Some(UciMove::from_move(castling, self.course.record.mode()).to_string());
+                finding.act = Some(UciMove::from_move(castling, record.mode()).to_string());
                 finding.target = Some(stand);
                 // The updates of the rook may be lost. A dump would tell of it.
                 let is_read = ctx.sensed.last_dump().is_some_and(|dump| dump >= finding.at);
-                let stands = self.king_alone(ctx, castling, &finding.seen).filter(|_| is_read);
-                self.presses.judged = None;
-                self.accuse(ctx, finding, None);
-                let next = self.course.announced();
-                self.course.lines.keep_to(next, castling, ctx.now, ctx.sensed);
-                if let Some(stands) = stands {
-                    self.course.lines.add(ctx.now, ctx.sensed, stands);
-                }
+                let stands = king_alone(ctx, course, castling, &finding.seen).filter(|_| is_read);
+                Some(Self {
+                    finding,
+                    act: None,
+                    goes_on: GoesOn::Castling(castling, stands.map(Box::new)),
+                })
             }
-            Explanation::Illegal(act) => self.accuse_illegal(ctx, by, scene, act),
+            Explanation::Illegal(act) => {
+                if is_late(ctx, &scene, &act) {
+                    ctx.wait_for("what the opponent does with the board");
+                    ctx.at(ctx.now + 300);
+                    return AtPress::Waits;
+                }
+                Some(Self {
+                    finding: Finding::illegal(by, &act, scene),
+                    act: Some(act),
+                    goes_on: GoesOn::After,
+                })
+            }
             Explanation::Legal | Explanation::OnlyMissing(_) => {
                 // A hand holds the piece, or an update was lost. A later reading will decide.
                 ctx.wait_for("a piece that is not read to be read again");
                 ctx.at(ctx.now + 500);
+                None
             }
-        }
+        };
+        found.map_or(AtPress::Waits, |found| AtPress::By(Box::new(found)))
     }
 
-    fn accuse_promotion(&mut self, ctx: &mut Ctx<'_>, mut finding: Finding, meant: Move) {
+    fn of_promotion(record: &GameRecord, mut finding: Finding, meant: Move) -> Option<Self> {
         let before = finding.before.clone();
-        let Some(candidate) = before.candidates().find(|c| c.mv == meant) else {
-            return;
-        };
-        let uci = UciMove::from_move(meant, self.course.record.mode()).to_string();
+        let candidate = before.candidates().find(|c| c.mv == meant)?;
+        let uci = UciMove::from_move(meant, record.mode()).to_string();
         finding.act = Some(if finding.kind == IrregularityKind::PromotionNotReplaced {
             uci[..4].to_string()
         } else {
@@ -131,200 +173,130 @@ impl Game {
         finding.target = Some(Arc::new(before.after(&candidate)));
         finding.ruled = Some(meant);
         let act = IllegalAct::left(meant.from().map(|from| (from, meant.to())), &finding.seen);
-        self.presses.judged = None;
-        self.accuse(ctx, finding, Some(&act));
-        let ruled = self.cases.open.last().and_then(|open| open.ruled);
-        let ways = promotion_ways(before, meant, ruled.is_some(), act, ctx.sensed, ctx.now);
-        self.rebase(ctx, ways);
+        Some(Self {
+            finding,
+            act: Some(act),
+            goes_on: GoesOn::Promotion(meant),
+        })
     }
 
-    /// The hypothesis that the king alone has castled, as the board has `seen`, and that nobody minds.
-    fn king_alone(&self, ctx: &Ctx<'_>, castling: Move, seen: &Placement) -> Option<Line> {
-        let stand = self.course.record.stand().clone();
-        let Move::Castle { king, rook } = castling else {
-            return None;
-        };
-        let act = IllegalAct::left(Some((king, castled(king, rook)[0])), seen);
-        let left = Arc::new(stand.left_as(&act.placement()));
-        let best = self
-            .course
-            .lines
-            .all()
-            .find(|line| line.plies.len() == self.course.announced())?;
-        let kind = PlyKind::Illegal(Box::new(act));
-        let mut stands = best.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
-        stands.charge(Item::PutRight, RESTORED);
-        Some(stands)
-    }
-
-    fn accuse_illegal(&mut self, ctx: &mut Ctx<'_>, by: Color, scene: Scene, act: IllegalAct) {
-        let (before, pressed) = (scene.before.clone(), scene.at);
-        let differing = before.placement().differing(&scene.seen);
-        let late = match (act.from_to(), act.reason) {
-            // After the press the opponent's time runs, and the opponent may be moving that piece.
-            (Some((from, to)), Reason::OpponentsPieceMoved) => {
-                let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
-                left.min(came) > pressed || left.max(came) > pressed + READ_MS
+    /// Has the hypotheses go on, once it was reported. `is_ruled` tells whether the ruling completes a half-move.
+    pub(super) fn go_on(self, ctx: &Ctx<'_>, course: &mut Course, presses: &PressQueue, is_ruled: bool) {
+        let before = self.finding.before;
+        match (self.goes_on, self.act) {
+            (GoesOn::FromRecord, _) => {
+                let line = Line::new(before, ctx.sensed, ctx.now);
+                course.rebase(ctx, presses, vec![(line, 0.0)]);
             }
-            (Some(_), _) => false,
-            // A square that changed long after the press was not part of the player's act: the opponent is
-            // moving.
-            (None, _) => {
-                let after = |s| ctx.sensed.since(s) > pressed + SCAN_MS;
-                differing.into_iter().any(after) || !ctx.passed(pressed, 2 * JUDGE_MS)
+            (GoesOn::Promotion(meant), Some(act)) => {
+                let ways = promotion_ways(before, meant, is_ruled, act, ctx.sensed, ctx.now);
+                course.rebase(ctx, presses, ways);
             }
-        };
-        if late {
-            ctx.wait_for("what the opponent does with the board");
-            ctx.at(ctx.now + 300);
-            return;
-        }
-        let finding = Finding::illegal(by, &act, scene);
-        self.presses.judged = None;
-        self.accuse(ctx, finding, Some(&act));
-        self.go_on_after(ctx, before, act);
-    }
-
-    /// The hypotheses go on after `act`, which the board showed where the record had `before`: the players put it right, or it stands.
-    pub(super) fn go_on_after(&mut self, ctx: &mut Ctx<'_>, before: Arc<Stand>, act: IllegalAct) {
-        let left = Arc::new(before.left_as(&act.placement()));
-        let base = Line::new(before, ctx.sensed, ctx.now);
-        let stands = base.played(
-            PlyKind::Illegal(Box::new(act)),
-            left,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        self.rebase(ctx, vec![(base, RESTORED), (stands, 0.0)]);
-    }
-
-    /// Replaces the beam by these hypotheses, which start from the record. Each comes with its cost in nats.
-    pub(in crate::watcher) fn rebase(&mut self, ctx: &mut Ctx<'_>, lines: Vec<(Line, f32)>) {
-        self.course.base = self.course.record.plies();
-        let mut fresh = Vec::new();
-        for (mut line, cost) in lines {
-            line.charge(Item::PutRight, cost);
-            fresh.push(line);
-        }
-        self.course.reset_lines(ctx, fresh);
-        for press in &self.presses.later {
-            self.course.lines.press(press.at, ctx.sensed, press.side);
-        }
-    }
-
-    /// The board lies sideways (7.2.2).
-    pub(in crate::watcher) fn board_sideways(&mut self, ctx: &mut Ctx<'_>) {
-        let finding = self.found_at_start(ctx, IrregularityKind::BoardOrientationWrong, Certainty::Certain);
-        self.accuse(ctx, finding, None);
-    }
-
-    /// White's and Black's pieces stand the other way round than the settings of the table say (7.3). The
-    /// board cannot see whether the players changed their seats as well.
-    pub(in crate::watcher) fn colours_reversed(&mut self, ctx: &mut Ctx<'_>) {
-        let finding = self.found_at_start(ctx, IrregularityKind::ColoursReversed, Certainty::Probable);
-        self.accuse(ctx, finding, None);
-    }
-
-    /// The initial position is wrong (7.2.1).
-    pub(in crate::watcher) fn array_wrong(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        array: &Placement,
-        squares: Bitboard,
-        certainty: Certainty,
-    ) {
-        let mut finding = self.found_at_start(ctx, IrregularityKind::InitialPositionWrong, certainty);
-        finding.seen = array.clone();
-        finding.squares = squares;
-        self.accuse(ctx, finding, None);
-    }
-
-    /// An irregularity of the start that has no offender.
-    fn found_at_start(&self, ctx: &Ctx<'_>, kind: IrregularityKind, certainty: Certainty) -> Finding {
-        let scene = Scene {
-            ply: 0,
-            before: self.course.record.start.clone(),
-            seen: ctx.sensed.placement().clone(),
-            at: ctx.now,
-            clock: ctx.clock.state(),
-        };
-        Finding::new(kind, certainty, None, scene)
-    }
-
-    /// Reports an act that was excused because of the board's faults or of a gap, if somebody stops the clock before the
-    /// opponent has replied.
-    pub(in crate::watcher) fn look_at_excused(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(ply) = self.doubt.excused.filter(|_| self.is_watched()) else {
-            return;
-        };
-        let Some(made) = self.left_unnamed(ply) else {
-            self.doubt.excused = None;
-            return;
-        };
-        let Some(stopped) = ctx.clock.stopped_at else {
-            if ctx.passed(made.at, NOTICED_MS) {
-                self.doubt.excused = None;
+            (GoesOn::Castling(castling, stands), _) => {
+                let next = course.announced();
+                course.lines.keep_to(next, castling, ctx.now, ctx.sensed);
+                if let Some(stands) = stands {
+                    course.lines.add(ctx.now, ctx.sensed, *stands);
+                }
             }
-            return;
-        };
-        if self.course.lines.best().plies.len() > self.course.announced()
-            || stopped.since(made.at) > NOTICED_MS
-        {
-            return;
-        }
-        self.doubt.excused = None;
-        self.accuse_excused(ctx, ply);
-    }
-
-    /// Reports an act that was excused after a gap, where somebody stopped the clock because of it and has put up the position after
-    /// `ply` half-moves, just before it.
-    pub(super) fn accuse_put_right(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
-        let noticed = |made: &Made| is_noticed(ctx.clock.stopped_at, made.at);
-        let named = |made: &Made| matches!(&made.kind, PlyKind::Illegal(act) if act.from_to().is_some());
-        let reported = self.cases.open.iter().any(|open| open.ply == ply + 1);
-        if !reported
-            && self
-                .left_unnamed(ply + 1)
-                .is_some_and(|made| noticed(made) && named(made))
-        {
-            self.accuse_excused(ctx, ply + 1);
+            (GoesOn::After, Some(act)) => course.go_on_after(ctx, presses, before, act),
+            (GoesOn::Promotion(_) | GoesOn::After, None) => {}
         }
     }
+}
 
-    /// The half-move `ply`, where it is the last of the record and an act that the watcher took as it stood.
-    fn left_unnamed(&self, ply: usize) -> Option<&Made> {
-        let made = self
-            .course
-            .record
-            .last()
-            .filter(|_| ply == self.course.record.plies())?;
-        matches!(made.kind, PlyKind::Illegal(_)).then_some(made)
+/// True where `act` may be the opponent's, or the opponent's hand may have had a part in it.
+fn is_late(ctx: &mut Ctx<'_>, scene: &Scene, act: &IllegalAct) -> bool {
+    let pressed = scene.at;
+    match (act.from_to(), act.reason) {
+        // After the press the opponent's time runs, and the opponent may be moving that piece.
+        (Some((from, to)), Reason::OpponentsPieceMoved) => {
+            let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
+            left.min(came) > pressed || left.max(came) > pressed + READ_MS
+        }
+        (Some(_), _) => false,
+        // A square that changed long after the press was not part of the player's act: the opponent is
+        // moving.
+        (None, _) => {
+            let mut differing = scene.before.placement().differing(&scene.seen).into_iter();
+            let after = |s| ctx.sensed.since(s) > pressed + SCAN_MS;
+            differing.any(after) || !ctx.passed(pressed, 2 * JUDGE_MS)
+        }
     }
+}
 
-    /// Reports the act that the half-move `ply`, the last of the record, is.
-    fn accuse_excused(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
-        let Some(Made {
-            kind: PlyKind::Illegal(act),
-            at,
-            clock,
-            stand,
-            ..
-        }) = self.course.record.last().cloned()
-        else {
-            return;
-        };
-        let before = self.course.record.stand_at(ply - 1).clone();
-        let by = before.turn();
-        let scene = Scene {
-            ply,
-            before,
-            seen: stand.placement().clone(),
-            at,
-            clock,
-        };
-        self.accuse(ctx, Finding::illegal(by, &act, scene), Some(&act));
+/// The hypothesis that the king alone has castled, as the board has `seen`, and that nobody minds.
+fn king_alone(ctx: &Ctx<'_>, course: &Course, castling: Move, seen: &Placement) -> Option<Line> {
+    let Move::Castle { king, rook } = castling else {
+        return None;
+    };
+    let act = IllegalAct::left(Some((king, castled(king, rook)[0])), seen);
+    let left = Arc::new(course.record.stand().left_as(&act.placement()));
+    let mut lines = course.lines.all();
+    let best = lines.find(|line| line.plies.len() == course.announced())?;
+    let kind = PlyKind::Illegal(Box::new(act));
+    let mut stands = best.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
+    stands.charge(Item::PutRight, RESTORED);
+    Some(stands)
+}
+
+/// True while a hypothesis that explains the press, with the help of sensor faults or a fall, is not much
+/// less likely than the one that does not.
+pub(super) fn may_be_innocent(ctx: &Ctx<'_>, lines: &Lines) -> bool {
+    let awaited = lines.best().awaits();
+    let limit = lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
+    lines.all().any(|line| {
+        let faults = line.faults();
+        // The piece may also be one of a half-move that the record has otherwise.
+        let unread = line.plies.iter().any(|ply| !ply.landed);
+        let broken = unread || faults.hidden.any() || faults.fall.is_some();
+        // Such a hypothesis may itself wait for a half-move of another press.
+        broken && line.awaits() != awaited && line.total(ctx.sensed, ctx.now) <= limit
+    })
+}
+
+/// True when a hypothesis for which `holds` is true costs little more than the best one.
+pub(super) fn nearly_as_likely(ctx: &Ctx<'_>, lines: &Lines, holds: impl Fn(&Line) -> bool) -> bool {
+    let limit = lines.best().total(ctx.sensed, ctx.now) + NEARLY;
+    lines
+        .all()
+        .any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
+}
+
+/// The placement after the press, once the board had come to rest. The player did not cause a difference
+/// from before that player's turn, so such squares get the piece that the record has there.
+pub(super) fn seen_at(ctx: &Ctx<'_>, course: &Course, press: &Press) -> Placement {
+    let mut seen = press
+        .rest
+        .clone()
+        .unwrap_or_else(|| ctx.sensed.placement().clone());
+    // Undoes what was played after the press.
+    let best = course.lines.best();
+    if let Some(made) = best
+        .plies
+        .get(course.announced())
+        .filter(|ply| ply.pressed == Some(press.at))
+    {
+        let then = made.stand.placement();
+        for square in then.differing(best.placement()) {
+            if seen.at(square) == best.placement().at(square) {
+                seen.set(square, then.at(square));
+            }
+        }
     }
+    let Some(last) = course.record.last() else {
+        return seen;
+    };
+    let expected = last.stand.placement();
+    for square in expected.differing(&seen) {
+        let since = ctx.sensed.since(square);
+        // What a dump showed had changed some time before it.
+        let unseen = ctx.sensed.seen_at(square).is_none();
+        if since + OLD_MS < last.at || unseen && since < last.at {
+            seen.set(square, expected.at(square));
+        }
+    }
+    seen
 }
 
 /// How play may go on from `before` after a player did not replace a pawn, so that the board shows what `act`

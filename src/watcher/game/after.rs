@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Game, Open, exchanged::promoted_otherwise};
+use shakmaty::Move;
+
+use super::{
+    Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, touch::Hands,
+    unread::Unread,
+};
 use crate::{
-    board::{Bill, Line, Placement, Ply, PlyKind, candidate::Candidate},
+    board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
-    watcher::{
-        arrays::{array_named, is_array_as_read},
-        ctx::Ctx,
-    },
+    watcher::ctx::Ctx,
 };
 
 /// Before the watcher calls a position restored, the target must stand for this long.
@@ -24,9 +26,27 @@ const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
 /// A press without a move is put right when the offender's time has run again for this long.
 const SETTLE_MS: u64 = 700;
 
-impl Game {
+/// What goes back where half-moves are taken back, or put right.
+pub(in crate::watcher) struct Takebacks<'g> {
+    pub(super) course: &'g mut Course,
+    pub(super) cases: &'g mut Cases,
+    pub(super) hands: &'g mut Hands,
+    pub(super) gap: &'g mut Gap,
+    pub(super) doubt: &'g mut Doubt,
+    pub(super) unread: &'g Unread,
+}
+
+impl Takebacks<'_> {
+    fn positions(&self) -> Positions<'_> {
+        Positions {
+            course: self.course,
+            cases: self.cases,
+            unread: self.unread,
+        }
+    }
+
     /// Looks whether the players have put an open irregularity right.
-    pub(in crate::watcher) fn look_after(&mut self, ctx: &mut Ctx<'_>) {
+    pub(super) fn look_for_put_right(&mut self, ctx: &mut Ctx<'_>) {
         let mut i = 0;
         while i < self.cases.open.len() {
             if self.is_restored(ctx, i) {
@@ -37,7 +57,6 @@ impl Game {
                 i += 1;
             }
         }
-        self.taken_back(ctx);
     }
 
     fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
@@ -73,7 +92,7 @@ impl Game {
 
     /// Withdraws the report, because the player had replaced the pawn.
     fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
-        self.cases.withdraw(ctx, &self.course, i);
+        self.cases.withdraw(ctx, self.course, i);
         self.course.announce(ctx, ply, CompletedBy::Ruling);
         self.course.restart_lines(ctx);
     }
@@ -89,7 +108,7 @@ impl Game {
             });
             best.cloned()
         });
-        self.cases.put_right(ctx, &self.course, &mut self.hands, i);
+        self.cases.put_right(ctx, self.course, self.hands, i);
         match ruled {
             Some(line) => self.course.reset_lines(ctx, vec![line]),
             None if matches!(
@@ -108,42 +127,44 @@ impl Game {
         }
     }
 
-    /// Goes back if the players have set up an earlier position of the game, after a takeback or a ruling.
-    fn taken_back(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.is_watched() || self.course.record.plies() == 0 {
-            return;
+    /// Looks whether the players have set up another position of the game, after a takeback or a ruling. Returns the number of half-moves
+    /// after which they have taken back the others.
+    pub(super) fn look_for_earlier(&mut self, ctx: &mut Ctx<'_>) -> Option<usize> {
+        if self.course.record.plies() == 0 {
+            return None;
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
             (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
-            (None, true) => return,
+            (None, true) => return None,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
             (None, false) => TAKEN_BACK_CLOCKLESS_MS,
         };
         let seen = ctx.sensed.placement();
-        if let Some(many) = self.put_up_again(seen) {
+        if let Some(many) = self.positions().put_up_again(seen) {
             if ctx.still_for(wait) {
                 self.course.reinstate(ctx, many);
             }
-            return;
+            return None;
         }
-        if self.explains(seen) {
-            return;
+        if self.positions().explains(seen) {
+            return None;
         }
         if let Some(ruled) = self.ruled_since_answered(seen) {
             if ctx.still_for(wait) {
                 self.carry_out(ctx, ruled);
             }
-            return;
+            return None;
         }
-        let Some(ply) = self.earlier(seen) else { return };
-        if ctx.still_for(wait) {
-            if ctx.clock.runs() {
-                self.pardon(ctx, ply);
-            }
-            self.take_back(ctx, ply);
+        let ply = self.positions().earlier(seen)?;
+        if !ctx.still_for(wait) {
+            return None;
         }
+        if ctx.clock.runs() {
+            self.pardon(ctx, ply);
+        }
+        Some(ply)
     }
 
     /// The opponent has pressed without a half-move, so that the mover's time runs again, and the board
@@ -153,7 +174,7 @@ impl Game {
         let given = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply + 1;
         self.cases.open.iter().any(given)
             && ctx.clock.running() == Some(self.course.record.mover(ply))
-            && self.earlier(ctx.sensed.placement()) == Some(ply - 1)
+            && self.positions().earlier(ctx.sensed.placement()) == Some(ply - 1)
     }
 
     /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they
@@ -162,7 +183,7 @@ impl Game {
         let given =
             |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply > from && !open.by_hand;
         while let Some(i) = self.cases.find(given) {
-            self.cases.withdraw(ctx, &self.course, i);
+            self.cases.withdraw(ctx, self.course, i);
         }
     }
 
@@ -187,54 +208,11 @@ impl Game {
         self.course.reset_lines(ctx, vec![ruled]);
     }
 
-    /// True when a hypothesis that contains the whole record shows `seen`.
-    pub(super) fn explains(&self, seen: &Placement) -> bool {
-        let said = &self.course.record[self.course.base..];
-        let keeps = |line: &Line| {
-            line.plies.len() >= said.len()
-                && line
-                    .plies
-                    .iter()
-                    .zip(said)
-                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
-        };
-        self.course
-            .lines
-            .all()
-            .any(|line| self.unread.is_shown(line.placement(), seen) && keeps(line))
-    }
-
-    /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
-    /// begins a new game, unless the players have to put an irregularity right there.
-    pub(super) fn earlier(&self, seen: &Placement) -> Option<usize> {
-        let array = is_array_as_read(&array_named(seen));
-        let least = usize::from(array && !self.is_to_be_put_right(seen));
-        let placement = |ply: usize| self.course.record.stand_at(ply).placement();
-        let mut plies = (least..self.course.record.plies()).rev();
-        let found = plies.find(|ply| self.unread.is_shown(placement(*ply), seen))?;
-        // The same stood before a press without a move. Whoever puts it up again takes that back, too.
-        let passed = found > least && placement(found) == placement(found - 1);
-        Some(found - usize::from(passed))
-    }
-
-    /// True where `seen` is the target of an open irregularity and at most one half-move was played since.
-    /// Later, an initial position begins another game, whatever was reported of the first half-moves.
-    pub(in crate::watcher) fn is_to_be_put_right(&self, seen: &Placement) -> bool {
-        let is_recent = |open: &&Open| self.course.record.plies() <= open.ply + 1;
-        let mut targets = self
-            .cases
-            .open
-            .iter()
-            .filter(is_recent)
-            .filter_map(|open| open.target.as_ref());
-        targets.any(|target| target.placement().agrees(seen))
-    }
-
     /// Goes back to the position after `ply` half-moves.
     pub(in crate::watcher) fn go_back(&mut self, ctx: &mut Ctx<'_>, ply: usize, reason: &str) {
         self.course.retract(ctx, ply, reason);
-        self.hands = super::touch::Hands::default();
-        self.unbridged = None;
+        *self.hands = Hands::default();
+        self.gap.unbridged = None;
         let concerned = |o: &Open| !o.kind.is_conduct() && (o.ply == ply + 1 || o.ply > ply && !o.by_hand);
         while let Some(i) = self.cases.find(concerned) {
             let to_before = self.cases.open[i].ply == ply + 1;
@@ -243,7 +221,7 @@ impl Game {
             } else {
                 Resolution::Superseded
             };
-            self.cases.resolve(ctx, &self.course, i, how);
+            self.cases.resolve(ctx, self.course, i, how);
         }
         // The half-moves that explained the gap are off the record, so nothing of them is in doubt.
         if self.doubt.gap.is_some_and(|told| told > ply) {
@@ -260,21 +238,26 @@ impl Game {
         }
     }
 
-    /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
-    pub(in crate::watcher) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+    /// The clock runs again. If an earlier position stands on the board, the game goes on from there. Returns false where nothing of the
+    /// game explains what stands there.
+    pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) -> bool {
         if self.take_put_straight(ctx) {
-            return;
+            return true;
         }
         let seen = ctx.sensed.placement();
-        if let Some(many) = self.put_up_again(seen) {
+        let mut is_known = true;
+        if let Some(many) = self.positions().put_up_again(seen) {
             self.course.reinstate(ctx, many);
         } else if !self.take_exchanged(ctx) {
-            match self.earlier(seen).filter(|_| !self.explains(seen)) {
-                Some(ply) => self.go_back(ctx, ply, "position_put_up_again"),
-                None => self.look_at_set_up(ctx),
+            let positions = self.positions();
+            let earlier = positions.earlier(seen).filter(|_| !positions.explains(seen));
+            is_known = earlier.is_some();
+            if let Some(ply) = earlier {
+                self.go_back(ctx, ply, "position_put_up_again");
             }
         }
         self.course.record.withdrawn.clear();
+        is_known
     }
 
     /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
@@ -298,10 +281,24 @@ impl Game {
         let before = Line::new(stand, ctx.sensed, ctx.now);
         let line = before.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
         if let Some(ply) = line.plies.last() {
-            self.cases.put_right(ctx, &self.course, &mut self.hands, index);
+            self.cases.put_right(ctx, self.course, self.hands, index);
             self.course.announce(ctx, ply, CompletedBy::Ruling);
             self.course.restart_lines(ctx);
         }
         true
     }
+}
+
+/// `promotion` to another piece, played on `before`, if that is what stands on the board.
+pub(super) fn promoted_otherwise(before: &Arc<Stand>, promotion: Move, ctx: &Ctx<'_>) -> Option<Ply> {
+    let other = before.candidates().find(|candidate| {
+        let mv = candidate.mv;
+        let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
+        is_like && before.after(candidate).placement() == ctx.sensed.placement()
+    })?;
+    let after = Arc::new(before.after(&other));
+    let line = Line::new(before.clone(), ctx.sensed, ctx.now);
+    let kind = PlyKind::Legal(other.mv);
+    let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
+    line.plies.last().cloned()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shakmaty::{CastlingMode, Square, uci::UciMove};
 
-use super::{Game, Made, names, record::GameRecord};
+use super::{Made, Open, cases::Cases, course::Course, names, press::PressQueue, record::GameRecord};
 use crate::{
     board::{Code, Explanation, IllegalAct, PlyKind, Stand, explain},
     event::{Body, CompletedBy, MoveMade, Resolution},
@@ -77,6 +77,15 @@ impl GameRecord {
             }
         }
         Ok(made)
+    }
+
+    /// The position after a half-move that a player has written down and not made.
+    pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
+        let found = legal(self.stand(), written, self.mode());
+        let remedy = "give the half-move that was written down, as UCI or SAN";
+        found
+            .map(|(_, after)| Arc::new(after))
+            .ok_or_else(|| no_move(self.plies() + 1, written, self.stand(), remedy))
     }
 
     /// Half-move `ply` as a person enters it; none where it cannot be played. One that was on the record before has the times of
@@ -187,84 +196,66 @@ pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
     })
 }
 
-impl Game {
-    /// The position after a half-move that a player has written down and not made.
-    pub(in crate::watcher) fn after_written(&self, written: &str) -> Result<Arc<Stand>, CommandError> {
-        let found = legal(self.course.record.stand(), written, self.course.record.mode());
-        let remedy = "give the half-move that was written down, as UCI or SAN";
-        found.map(|(_, after)| Arc::new(after)).ok_or_else(|| {
-            no_move(
-                self.course.record.plies() + 1,
-                written,
-                self.course.record.stand(),
-                remedy,
-            )
-        })
+/// Puts the record right as `order` says. The hypotheses start anew from there. Returns false where the record has it so.
+///
+/// # Errors
+/// An error says that a half-move does not exist or cannot be played.
+pub(super) fn put_right(
+    ctx: &mut Ctx<'_>,
+    course: &mut Course,
+    cases: &mut Cases,
+    presses: &PressQueue,
+    order: &Correct,
+) -> Result<bool, CommandError> {
+    let mut made = course.record.corrected(order)?;
+    let kept = in_common(&course.record, &made);
+    if kept == made.len() && kept == course.record.plies() {
+        return Ok(false);
     }
-
-    /// Carries out a person's correction of the record. The hypotheses start anew from there.
-    pub(in crate::watcher) fn correct_record(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        order: &Correct,
-    ) -> Result<(), CommandError> {
-        let mut made = self.course.record.corrected(order)?;
-        let kept = in_common(&self.course.record, &made);
-        if kept == made.len() && kept == self.course.record.plies() {
-            return Ok(());
-        }
-        self.course.retract(ctx, kept, "corrected_by_arbiter");
-        for next in made.drain(kept..) {
-            let (at, body) = (next.at, told(&next, self.course.record.plies() + 1));
-            self.course.record.push(next);
-            self.course.emit(ctx, Some(at), body);
-        }
-        self.shift_cases(ctx, order);
-        self.hands = super::touch::Hands::default();
-        self.unbridged = None;
-        self.course.restart_lines(ctx);
-        self.go_on_after_last(ctx);
-        self.overrule(ctx);
-        self.cases.played_on(ctx, &self.course);
-        if self.outcome.result.is_none() {
-            self.end_by_position(ctx);
-        }
-        Ok(())
+    course.retract(ctx, kept, "corrected_by_arbiter");
+    for next in made.drain(kept..) {
+        let (at, body) = (next.at, told(&next, course.record.plies() + 1));
+        course.record.push(next);
+        course.emit(ctx, Some(at), body);
     }
+    shift_cases(ctx, course, cases, order);
+    course.restart_lines(ctx);
+    go_on_after_last(ctx, course, cases, presses);
+    Ok(true)
+}
 
-    /// Where the illegal act of a case stands on the board after the last half-move of the record, the hypotheses know it: it is not told
-    /// again.
-    fn go_on_after_last(&mut self, ctx: &mut Ctx<'_>) {
-        let before = self.course.record.stand().clone();
-        let Explanation::Illegal(stands) = explain(&before, ctx.sensed.placement()) else {
-            return;
-        };
-        let next = self.course.record.plies() + 1;
-        let is_told = |open: &super::Open| {
-            let act = open.act.as_ref().and_then(IllegalAct::from_to);
-            open.ply == next && act.is_some() && act == stands.from_to()
-        };
-        if self.cases.all().any(is_told) {
-            self.go_on_after(ctx, before, stands);
+/// Where the illegal act of a case stands on the board after the last half-move of the record, the hypotheses know it: it is not told
+/// again.
+fn go_on_after_last(ctx: &Ctx<'_>, course: &mut Course, cases: &Cases, presses: &PressQueue) {
+    let before = course.record.stand().clone();
+    let Explanation::Illegal(stands) = explain(&before, ctx.sensed.placement()) else {
+        return;
+    };
+    let next = course.record.plies() + 1;
+    let is_told = |open: &Open| {
+        let act = open.act.as_ref().and_then(IllegalAct::from_to);
+        open.ply == next && act.is_some() && act == stands.from_to()
+    };
+    if cases.all().any(is_told) {
+        course.go_on_after(ctx, presses, before, stands);
+    }
+}
+
+/// Gives cases the new numbers of their half-moves. A case whose half-move is gone is superseded.
+fn shift_cases(ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cases, order: &Correct) {
+    let (from, inserted) = (order.ply as usize, order.insert.len());
+    let deleted = order.delete as usize;
+    for open in cases.all_mut() {
+        if open.ply >= from + deleted {
+            open.ply = open.ply + inserted - deleted;
         }
     }
-
-    /// Gives cases the new numbers of their half-moves. A case whose half-move is gone is superseded.
-    fn shift_cases(&mut self, ctx: &mut Ctx<'_>, order: &Correct) {
-        let (from, inserted) = (order.ply as usize, order.insert.len());
-        let deleted = order.delete as usize;
-        for open in self.cases.all_mut() {
-            if open.ply >= from + deleted {
-                open.ply = open.ply + inserted - deleted;
-            }
-        }
-        let last = self.course.record.plies() + 1;
-        let beyond = |open: &super::Open| open.ply > last && !open.by_hand;
-        while let Some(i) = self.cases.find(beyond) {
-            self.cases.resolve(ctx, &self.course, i, Resolution::Superseded);
-        }
-        for open in self.cases.all_mut() {
-            open.ply = open.ply.min(last);
-        }
+    let last = course.record.plies() + 1;
+    let beyond = |open: &Open| open.ply > last && !open.by_hand;
+    while let Some(i) = cases.find(beyond) {
+        cases.resolve(ctx, course, i, Resolution::Superseded);
+    }
+    for open in cases.all_mut() {
+        open.ply = open.ply.min(last);
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, Color, uci::UciMove};
 
-use super::{Made, names, record::GameRecord};
+use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
-    board::{Line, Lines, Ply, Sensed, Stand},
+    board::{Bill, IllegalAct, Item, Line, Lines, Ply, PlyKind, Sensed, Stand},
     event::{Body, CompletedBy, MoveMade, notice},
     time::Millis,
     watcher::ctx::Ctx,
@@ -27,6 +27,8 @@ pub(in crate::watcher) struct TakenBack {
 pub(in crate::watcher) struct Course {
     /// The number of the game.
     pub(in crate::watcher) number: u32,
+    /// When the game began, or the daemon took it up.
+    pub(in crate::watcher) began: Millis,
     pub(in crate::watcher) record: GameRecord,
     pub(in crate::watcher) lines: Lines,
     /// Number of half-moves of the record before the position where the hypotheses start.
@@ -45,6 +47,7 @@ impl Course {
     pub(super) fn new(number: u32, start: Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
         Self {
             number,
+            began: now,
             lines: Lines::new(start.clone(), sensed, now),
             record: GameRecord::new(start),
             base: 0,
@@ -217,6 +220,76 @@ impl Course {
         let rest = self.record.withdrawn.split_off(many);
         for made in std::mem::replace(&mut self.record.withdrawn, rest) {
             self.enter(ctx, made);
+        }
+        self.restart_lines(ctx);
+    }
+
+    /// Takes over a beam that starts where the game starts.
+    pub(in crate::watcher) fn take_lines(&mut self, lines: Lines) {
+        self.lines = lines;
+        self.base = 0;
+    }
+
+    /// Notes in the record which pieces of the first `n` half-moves of the hypotheses were read where they
+    /// went.
+    pub(super) fn note_landings(&mut self, n: usize) {
+        let settled = self.record.made_mut()[self.base..]
+            .iter_mut()
+            .zip(self.lines.best().plies.iter().take(n));
+        for (made, ply) in settled {
+            made.landed |= ply.landed;
+        }
+    }
+
+    /// The hypotheses go on after `act`, which the board showed where the record had `before`: the players put it right, or it stands.
+    pub(super) fn go_on_after(
+        &mut self,
+        ctx: &Ctx<'_>,
+        presses: &PressQueue,
+        before: Arc<Stand>,
+        act: IllegalAct,
+    ) {
+        let left = Arc::new(before.left_as(&act.placement()));
+        let base = Line::new(before, ctx.sensed, ctx.now);
+        let stands = base.played(
+            PlyKind::Illegal(Box::new(act)),
+            left,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
+        self.rebase(ctx, presses, vec![(base, RESTORED), (stands, 0.0)]);
+    }
+
+    /// Replaces the beam by these hypotheses, which start from the record. Each comes with its cost in nats.
+    pub(super) fn rebase(&mut self, ctx: &Ctx<'_>, presses: &PressQueue, lines: Vec<(Line, f32)>) {
+        self.base = self.record.plies();
+        let mut fresh = Vec::new();
+        for (mut line, cost) in lines {
+            line.charge(Item::PutRight, cost);
+            fresh.push(line);
+        }
+        self.reset_lines(ctx, fresh);
+        for press in &presses.later {
+            self.lines.press(press.at, ctx.sensed, press.side);
+        }
+    }
+
+    /// Takes back the end of the record, and reports `told` in its place.
+    pub(super) fn tell_anew(&mut self, ctx: &mut Ctx<'_>, told: Vec<Made>, reason: &str) {
+        self.retract(ctx, self.record.plies() - told.len(), reason);
+        for made in told {
+            let ply = Ply {
+                kind: made.kind,
+                at: made.at,
+                began: made.at,
+                seen: true,
+                landed: made.landed,
+                pressed: None,
+                missed: 0.0,
+                stand: made.stand,
+            };
+            self.announce(ctx, &ply, made.completed_by);
         }
         self.restart_lines(ctx);
     }

@@ -4,14 +4,17 @@
 use shakmaty::{Bitboard, Color, Move};
 
 use super::{
-    Game, Press,
-    advice::{Finding, Scene},
+    Press,
+    cases::Cases,
+    course::Course,
+    finding::{Finding, Scene},
     finish::is_sign_of_result,
-    judge::GIVE_UP_MS,
-    waits::REST_MS,
+    record::GameRecord,
+    trust::Trust,
+    waits::{GIVE_UP_MS, REST_MS},
 };
 use crate::{
-    board::{PlyKind, act::displaced},
+    board::{Line, PlyKind, act::displaced},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -32,159 +35,167 @@ const BACK_MS: u64 = 250;
 /// A piece that was moved out of turn must stay where it is for this long.
 const OUT_OF_TURN_MS: u64 = 2500;
 
-impl Game {
-    /// True when a piece of the opponent stood where a legal reply would put it as the press of `side` came.
-    /// Either the opponent was quicker than the press, or the hand that moved knocked the piece there.
-    pub(super) fn early_reply(&self, side: Color, pressed: Millis) -> bool {
-        let best = self.course.lines.best();
-        let mut last = best.plies.backwards();
-        let (Some(reply), Some(made)) = (last.next(), last.next()) else {
-            return false;
-        };
-        best.turn() == side
-            && made.pressed == Some(pressed)
-            && reply.pressed.is_none()
-            && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
-            && reply.at <= pressed + REST_MS
-    }
+/// True when a piece of the opponent stood where a legal reply would put it as the press of `side` came.
+/// Either the opponent was quicker than the press, or the hand that moved knocked the piece there.
+pub(super) fn early_reply(best: &Line, side: Color, pressed: Millis) -> bool {
+    let mut last = best.plies.backwards();
+    let (Some(reply), Some(made)) = (last.next(), last.next()) else {
+        return false;
+    };
+    best.turn() == side
+        && made.pressed == Some(pressed)
+        && reply.pressed.is_none()
+        && matches!(reply.kind, PlyKind::Legal(Move::Normal { .. }))
+        && reply.at <= pressed + REST_MS
+}
 
-    /// Waits for the press of an early reply. If none comes, reports the piece as displaced.
-    pub(super) fn knocked_like_a_move(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
-        let best = self.course.lines.best().clone();
-        let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
-            return;
-        };
-        let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        // A hand needs some time between lifting a piece and placing it. A knock does not, and seldom carries
-        // a piece further than the next square. What the board reads after the press may be the opponent's
-        // own act.
-        let apart = arrived.since(left).max(left.since(arrived));
-        let slack = ctx.sensed.slack();
-        // Where nobody measured how fast the piece moved, only a stopped clock shows that somebody noticed
-        // it.
-        let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
-        let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
-        let wait = match from.distance(to) {
-            _ if !knocked => EARLY_REPLY_MS,
-            1 => KNOCKED_MS,
-            _ => THROWN_MS,
-        };
-        // A hand at the board may be that of the player who has the move and has not pressed yet.
-        let quiet = press.at.max(ctx.sensed.last_change());
-        if !knocked || !ctx.passed(quiet, wait) {
-            return;
-        }
-        let ply = self.course.base + best.plies.len() - 1;
-        if ply > self.course.record.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
-            ctx.at(ctx.now + 150);
-            return;
-        }
-        if !ctx.is_told(quiet, wait) {
-            return;
-        }
-        self.presses.judged = None;
-        if ply != self.course.record.plies() || self.cases.at_board().any(|o| o.ply == ply) {
-            return;
-        }
-        let before = self.course.record.stand_at(ply - 1).clone();
-        let base = self.course.record.stand_at(self.course.base).clone();
-        let scene = Scene {
-            ply,
-            before,
-            seen: ctx.sensed.placement().clone(),
-            at: press.at,
-            clock: press.clock,
-        };
-        // Where nobody measured how fast the piece moved, a reply whose press was lost looks the same.
-        let certainty = if slack == 0 {
-            Certainty::Probable
-        } else {
-            Certainty::Suspected
-        };
-        let kind = IrregularityKind::PiecesDisplaced;
-        let mut finding = Finding::new(kind, certainty, Some(press.side), scene);
-        finding.squares = Bitboard::from_square(from).with(to);
-        finding.target = Some(self.course.record.stand().clone());
-        self.accuse(ctx, finding, None);
-        let without = best.without_last(&base, ctx.sensed, ctx.now);
-        self.course.reset_lines(ctx, vec![without, best]);
-    }
+/// What an early reply turns out to be.
+pub(super) enum EarlyReply {
+    /// Its press may still come.
+    Open,
+    /// Nothing is to be said of it.
+    Settled,
+    /// The piece was displaced.
+    Knocked(Box<Finding>),
+}
 
-    /// Reports that the side that does not have the move has moved a piece and leaves it there.
-    pub(super) fn out_of_turn(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.course.lines.best();
-        if self.is_unproven(ctx, None)
-            || !ctx.clock.runs()
-            || best.plies.len() != self.course.announced()
-            || !best.misplaced(ctx.sensed).any()
-        {
-            return;
-        }
-        let us = !best.turn();
-        // If the time of the player runs, the record lacks a press.
-        if ctx.clock.running() == Some(us) {
-            return;
-        }
-        let differing = best.differing();
-        let Some((from, to)) = displaced(&best.stand, ctx.sensed.placement(), differing, us) else {
-            return;
-        };
-        let ply = self.course.record.plies() + 1;
-        if self.cases.at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
-            return;
-        }
-        let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
-        let since = left.max(came);
-        // A player who takes the last half-move back does not move out of turn.
-        let last = self.course.record.last().and_then(|made| made.kind.from_to());
-        if last == Some((to, from)) {
-            return;
-        }
-        // A king that goes further than a king goes, to the middle, shows a result: the other one follows.
-        if is_sign_of_result(best.stand.placement().at(from), from, to) {
-            return;
-        }
-        // A piece that stood there before the player's own last press was not moved after it. A piece that
-        // left right after that press was moved by the opponent: the player's hand was still at the clock.
-        // On a line that gathers it may have left later than it seems.
-        let (pressed, slack) = (self.course.record.last().map(|last| last.at), ctx.sensed.slack());
-        let early = |pressed: Millis| left + slack <= pressed + BACK_MS || came <= pressed;
-        if pressed.is_some_and(early) {
-            return;
-        }
-        // What happened while the clock stood, or as it started, happened under an arbiter's eyes.
-        if ctx.sensed.since(to) <= ctx.clock.started_at || !ctx.is_told(since, OUT_OF_TURN_MS + slack) {
-            return;
-        }
-        let stand = best.stand.clone();
-        let scene = Scene {
-            ply,
-            before: stand.clone(),
-            seen: ctx.sensed.placement().clone(),
-            at: ctx.sensed.since(to),
-            clock: ctx.clock.state(),
-        };
-        let kind = IrregularityKind::MovedOutOfTurn;
-        let mut finding = Finding::new(kind, Certainty::Certain, Some(us), scene);
-        finding.squares = Bitboard::from_square(from).with(to);
-        finding.act = Some(format!("{from}{to}"));
-        finding.target = Some(stand);
-        self.accuse(ctx, finding, None);
+/// Waits for the press of the early reply that ends the best hypothesis. If none comes, its piece was displaced.
+pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: &Press) -> EarlyReply {
+    let (record, best) = (&course.record, course.lines.best());
+    let Some(Move::Normal { from, to, .. }) = best.plies.last().and_then(|p| p.kind.legal()) else {
+        return EarlyReply::Open;
+    };
+    let (left, arrived) = (ctx.sensed.since(from), ctx.sensed.since(to));
+    // A hand needs some time between lifting a piece and placing it. A knock does not, and seldom carries
+    // a piece further than the next square. What the board reads after the press may be the opponent's
+    // own act.
+    let apart = arrived.since(left).max(left.since(arrived));
+    let slack = ctx.sensed.slack();
+    // Where nobody measured how fast the piece moved, only a stopped clock shows that somebody noticed
+    // it.
+    let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
+    let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
+    let wait = match from.distance(to) {
+        _ if !knocked => EARLY_REPLY_MS,
+        1 => KNOCKED_MS,
+        _ => THROWN_MS,
+    };
+    // A hand at the board may be that of the player who has the move and has not pressed yet.
+    let quiet = press.at.max(ctx.sensed.last_change());
+    if !knocked || !ctx.passed(quiet, wait) {
+        return EarlyReply::Open;
     }
+    let ply = course.base + best.plies.len() - 1;
+    if ply > record.plies() && ctx.now.since(press.at) < GIVE_UP_MS {
+        ctx.at(ctx.now + 150);
+        return EarlyReply::Open;
+    }
+    if !ctx.is_told(quiet, wait) {
+        return EarlyReply::Open;
+    }
+    if ply != record.plies() || cases.at_board().any(|o| o.ply == ply) {
+        return EarlyReply::Settled;
+    }
+    let before = record.stand_at(ply - 1).clone();
+    let scene = Scene {
+        ply,
+        before,
+        seen: ctx.sensed.placement().clone(),
+        at: press.at,
+        clock: press.clock,
+    };
+    // Where nobody measured how fast the piece moved, a reply whose press was lost looks the same.
+    let certainty = if slack == 0 {
+        Certainty::Probable
+    } else {
+        Certainty::Suspected
+    };
+    let kind = IrregularityKind::PiecesDisplaced;
+    let mut finding = Finding::new(kind, certainty, Some(press.side), scene);
+    finding.squares = Bitboard::from_square(from).with(to);
+    finding.target = Some(record.stand().clone());
+    EarlyReply::Knocked(Box::new(finding))
+}
 
-    /// True when the line gathers, and the piece that moved out of turn may have left so soon after the press that the hand was
-    /// still at the clock.
-    pub(super) fn may_have_left_at_once(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let hand_is_back = |pressed: Millis| pressed + BACK_MS + ctx.sensed.slack();
-        let mut left = finding
-            .squares
-            .into_iter()
-            .filter(|s| ctx.sensed.at(*s).is_empty());
-        self.course
-            .record
-            .last()
-            .is_some_and(|last| left.any(|from| ctx.sensed.since(from) <= hand_is_back(last.at)))
+/// The best hypothesis goes on with and without the half-move that ends it, whose piece may be displaced.
+pub(super) fn leave_open(ctx: &Ctx<'_>, course: &mut Course) {
+    let best = course.lines.best().clone();
+    let without = best.without_last(course.record.stand_at(course.base), ctx.sensed, ctx.now);
+    course.reset_lines(ctx, vec![without, best]);
+}
+
+/// The side that does not have the move has moved a piece and leaves it there.
+pub(super) fn out_of_turn(ctx: &mut Ctx<'_>, trust: &Trust<'_>) -> Option<Finding> {
+    let course = trust.course;
+    let best = course.lines.best();
+    if trust.is_unproven(ctx, None)
+        || !ctx.clock.runs()
+        || best.plies.len() != course.announced()
+        || !best.misplaced(ctx.sensed).any()
+    {
+        return None;
     }
+    let us = !best.turn();
+    // If the time of the player runs, the record lacks a press.
+    if ctx.clock.running() == Some(us) {
+        return None;
+    }
+    let differing = best.differing();
+    let (from, to) = displaced(&best.stand, ctx.sensed.placement(), differing, us)?;
+    let ply = course.record.plies() + 1;
+    if trust.cases.at_board().any(|o| o.ply == ply || o.ply == ply - 1) || differing.count() != 2 {
+        return None;
+    }
+    let (left, came) = (ctx.sensed.since(from), ctx.sensed.since(to));
+    let since = left.max(came);
+    // A player who takes the last half-move back does not move out of turn.
+    let last = course.record.last().and_then(|made| made.kind.from_to());
+    if last == Some((to, from)) {
+        return None;
+    }
+    // A king that goes further than a king goes, to the middle, shows a result: the other one follows.
+    if is_sign_of_result(best.stand.placement().at(from), from, to) {
+        return None;
+    }
+    // A piece that stood there before the player's own last press was not moved after it. A piece that
+    // left right after that press was moved by the opponent: the player's hand was still at the clock.
+    // On a line that gathers it may have left later than it seems.
+    let (pressed, slack) = (course.record.last().map(|last| last.at), ctx.sensed.slack());
+    let early = |pressed: Millis| left + slack <= pressed + BACK_MS || came <= pressed;
+    if pressed.is_some_and(early) {
+        return None;
+    }
+    // What happened while the clock stood, or as it started, happened under an arbiter's eyes.
+    if ctx.sensed.since(to) <= ctx.clock.started_at || !ctx.is_told(since, OUT_OF_TURN_MS + slack) {
+        return None;
+    }
+    let stand = best.stand.clone();
+    let scene = Scene {
+        ply,
+        before: stand.clone(),
+        seen: ctx.sensed.placement().clone(),
+        at: ctx.sensed.since(to),
+        clock: ctx.clock.state(),
+    };
+    let kind = IrregularityKind::MovedOutOfTurn;
+    let mut finding = Finding::new(kind, Certainty::Certain, Some(us), scene);
+    finding.squares = Bitboard::from_square(from).with(to);
+    finding.act = Some(format!("{from}{to}"));
+    finding.target = Some(stand);
+    Some(finding)
+}
+
+/// True when the line gathers, and the piece that moved out of turn may have left so soon after the press that the hand was
+/// still at the clock.
+pub(super) fn may_have_left_at_once(ctx: &Ctx<'_>, record: &GameRecord, finding: &Finding) -> bool {
+    let hand_is_back = |pressed: Millis| pressed + BACK_MS + ctx.sensed.slack();
+    let mut left = finding
+        .squares
+        .into_iter()
+        .filter(|s| ctx.sensed.at(*s).is_empty());
+    record
+        .last()
+        .is_some_and(|last| left.any(|from| ctx.sensed.since(from) <= hand_is_back(last.at)))
 }
 
 #[cfg(test)]

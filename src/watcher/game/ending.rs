@@ -3,53 +3,54 @@
 
 use shakmaty::Position;
 
-use super::Game;
+use super::course::Course;
 use crate::{
-    board::Stand,
     event::{GameResult, notice},
     laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
     mate::is_dead_quick_with,
     watcher::ctx::Ctx,
 };
 
-impl Game {
-    /// Ends the game if the position after the last half-move ends it.
-    pub(super) fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
-        let stand = self.course.record.stand().clone();
-        let Some(chess) = stand.chess() else { return };
-        let moves = stand.moves().len();
-        if moves == 0 {
-            if chess.is_check() {
-                let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
-                self.end(ctx, result, "checkmate");
-            } else {
-                self.end(ctx, GameResult::Draw, "stalemate");
-            }
-        } else if is_dead_quick_with(chess, moves) {
-            self.end(ctx, GameResult::Draw, "dead_position");
-        } else if chess.halfmoves() >= 150 && draws(ctx, IrregularityKind::SeventyFive, false) {
-            self.end(ctx, GameResult::Draw, "seventy_five_moves");
-        } else {
-            if chess.halfmoves() == 100 {
-                let message = "Fifty moves by each side without a capture or pawn move (9.3).";
-                self.course.notice(ctx, notice::FIFTY_MOVES, message);
-            }
-            if chess.halfmoves() >= 4 {
-                self.repetition(ctx, &stand);
-            }
-        }
+/// The result and its reason, if the position after the last half-move of the record ends the game.
+pub(super) fn ended(ctx: &mut Ctx<'_>, course: &Course) -> Option<(GameResult, &'static str)> {
+    let stand = course.record.stand();
+    let chess = stand.chess()?;
+    let moves = stand.moves().len();
+    if moves == 0 && chess.is_check() {
+        let result = chess.turn().fold_wb(GameResult::BlackWins, GameResult::WhiteWins);
+        return Some((result, "checkmate"));
     }
+    let drawn = if moves == 0 {
+        "stalemate"
+    } else if is_dead_quick_with(chess, moves) {
+        "dead_position"
+    } else if chess.halfmoves() >= 150 && draws(ctx, IrregularityKind::SeventyFive, false) {
+        "seventy_five_moves"
+    } else {
+        if chess.halfmoves() == 100 {
+            let message = "Fifty moves by each side without a capture or pawn move (9.3).";
+            course.notice(ctx, notice::FIFTY_MOVES, message);
+        }
+        if chess.halfmoves() < 4 || !ends_by_repetition(ctx, course) {
+            return None;
+        }
+        "fivefold_repetition"
+    };
+    Some((GameResult::Draw, drawn))
+}
 
-    fn repetition(&mut self, ctx: &mut Ctx<'_>, stand: &Stand) {
-        let plies = self.course.record.occurrences(stand);
-        let consecutive = plies.len() >= 5 && plies[plies.len() - 5..].windows(2).all(|w| w[1] - w[0] == 4);
-        if plies.len() >= 5 && draws(ctx, IrregularityKind::Fivefold, consecutive) {
-            self.end(ctx, GameResult::Draw, "fivefold_repetition");
-        } else if plies.len() == 3 {
-            let message = "The position has occurred three times (9.2).";
-            self.course.notice(ctx, notice::THREEFOLD_REPETITION, message);
-        }
+/// True where the repetition of the position ends the game. One that allows a claim makes a notice.
+fn ends_by_repetition(ctx: &mut Ctx<'_>, course: &Course) -> bool {
+    let plies = course.record.occurrences(course.record.stand());
+    let consecutive = plies.len() >= 5 && plies[plies.len() - 5..].windows(2).all(|w| w[1] - w[0] == 4);
+    if plies.len() >= 5 && draws(ctx, IrregularityKind::Fivefold, consecutive) {
+        return true;
     }
+    if plies.len() == 3 {
+        let message = "The position has occurred three times (9.2).";
+        course.notice(ctx, notice::THREEFOLD_REPETITION, message);
+    }
+    false
 }
 
 /// True where the edition in force makes the game a draw.

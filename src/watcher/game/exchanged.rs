@@ -1,24 +1,15 @@
 //! A promoted piece that is exchanged for another one while the clock stands: the one that was meant was not at hand, and an arbiter
 //! has brought it (6.11.2), or has ruled so.
 
-use std::sync::Arc;
-
-use shakmaty::Move;
-
-use super::Game;
-use crate::{
-    board::{Bill, Line, Ply, PlyKind, Stand},
-    event::CompletedBy,
-    time::Millis,
-    watcher::ctx::Ctx,
-};
+use super::after::{Takebacks, promoted_otherwise};
+use crate::{board::Ply, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
 
 /// The other piece must stand for this long.
 const EXCHANGED_MS: u64 = 1500;
 
-impl Game {
+impl Takebacks<'_> {
     /// Looks whether the piece of the last half-move, a promotion, has been exchanged while the clock stands.
-    pub(in crate::watcher) fn look_for_exchanged(&mut self, ctx: &mut Ctx<'_>) {
+    pub(super) fn look_for_exchanged(&mut self, ctx: &mut Ctx<'_>) {
         if self.exchanged(ctx).is_some() && ctx.still_for(EXCHANGED_MS) {
             self.take_exchanged(ctx);
         }
@@ -56,18 +47,4 @@ impl Game {
     fn starts_again(&self, ctx: &Ctx<'_>, made: Millis) -> bool {
         ctx.clock.started_at == ctx.now && ctx.now > made
     }
-}
-
-/// `promotion` to another piece, played on `before`, if that is what stands on the board.
-pub(super) fn promoted_otherwise(before: &Arc<Stand>, promotion: Move, ctx: &Ctx<'_>) -> Option<Ply> {
-    let other = before.candidates().find(|candidate| {
-        let mv = candidate.mv;
-        let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
-        is_like && before.after(candidate).placement() == ctx.sensed.placement()
-    })?;
-    let after = Arc::new(before.after(&other));
-    let line = Line::new(before.clone(), ctx.sensed, ctx.now);
-    let kind = PlyKind::Legal(other.mv);
-    let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
-    line.plies.last().cloned()
 }

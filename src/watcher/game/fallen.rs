@@ -4,13 +4,16 @@
 use shakmaty::Square;
 
 use super::{
-    Game,
-    advice::{Finding, Scene},
+    cases::Cases,
+    finding::{Finding, Scene},
+    record::GameRecord,
+    trust::Trust,
 };
 use crate::{
-    board::{Fall, Faults},
-    event::{Certainty, Resolution},
+    board::{Fall, Faults, Line},
+    event::Certainty,
     laws::IrregularityKind,
+    time::Millis,
     watcher::ctx::Ctx,
 };
 
@@ -25,133 +28,111 @@ const AHEAD: usize = 1;
 /// came back slowly, as it would on a square that had not read for a while.
 const CLEAR: f64 = 0.95;
 
-impl Game {
-    /// Looks whether missing pieces fell, and whose hand it was.
-    pub(in crate::watcher) fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
-        let stands = ctx.clock.stopped_at.is_some();
-        let Some((fall, probability)) = self.course.lines.likeliest_fall(ctx.now, ctx.sensed, stands) else {
-            return;
-        };
-        // While a piece stands where an early reply would put it, `displaced` looks after it.
-        if fall.may_be_reply() && !fall.is_over() || self.suspected_fall == Some(fall.pressed) {
-            return;
-        }
-        let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
-        if probability < enough || !self.is_watched() || self.is_unproven(ctx, Some(fall.pressed)) {
-            return;
-        }
-        // A record that lags behind the readings is not sure enough for an accusation.
-        let ahead = self.course.lines.best().plies.len() > self.course.announced() + AHEAD;
-        if ahead || !self.course.on_record() {
-            return;
-        }
-        // On a board whose squares fail for a while, a faulty square explains the missing piece better than a
-        // fall does.
-        let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
-        if !stopped && (self.unread.healed & !fall.homes()).any() {
-            return;
-        }
-        if let Some(ply) = self.course.ply_pressed_at(self.course.lines.best(), fall.pressed)
-            && ply <= self.course.record.plies()
-            && self.course.record.mover(ply) == fall.by
-            && !self.displaced_at(ply)
-            && ctx.is_told(ctx.now, 0)
-        {
-            // Where nobody measured when the piece came back, nobody knows how long it was gone.
-            let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
-            let borne_out = fall.is_borne_out() && probability >= LIKELY;
-            let is_sure = measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
-            let is_sure = is_sure && !self.has_hand_full(ctx, &fall);
-            // Whoever stops the clock or presses back has seen whose hand it was.
-            let is_open = fall.two_hands && !stopped && !fall.is_noticed();
-            // The opponent may have taken the piece off, and may still be about to capture it.
-            let is_open_capture = fall.like_capture && !stopped;
-            if is_open && !fall.is_over() {
-                return;
-            }
-            let clear = !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
-            self.accuse_of_fall(ctx, &fall, ply, clear);
-        }
+/// Looks whether missing pieces fell, and whose hand it was. `told` is the press of which that was said as a suspicion.
+pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) -> Option<(Finding, Fall)> {
+    let (course, unread) = (trust.course, trust.unread);
+    let stands = ctx.clock.stopped_at.is_some();
+    let (fall, probability) = course.lines.likeliest_fall(ctx.now, ctx.sensed, stands)?;
+    // While a piece stands where an early reply would put it, `displaced` looks after it.
+    if fall.may_be_reply() && !fall.is_over() || told == Some(fall.pressed) {
+        return None;
     }
+    let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
+    if probability < enough || trust.is_unproven(ctx, Some(fall.pressed)) {
+        return None;
+    }
+    // A record that lags behind the readings is not sure enough for an accusation.
+    let ahead = course.lines.best().plies.len() > course.announced() + AHEAD;
+    if ahead || !course.on_record() {
+        return None;
+    }
+    // On a board whose squares fail for a while, a faulty square explains the missing piece better than a
+    // fall does.
+    let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
+    if !stopped && (unread.healed & !fall.homes()).any() {
+        return None;
+    }
+    let ply = course.ply_pressed_at(course.lines.best(), fall.pressed)?;
+    let is_theirs = ply <= course.record.plies() && course.record.mover(ply) == fall.by;
+    if !is_theirs || displaced_at(trust.cases, ply) || !ctx.is_told(ctx.now, 0) {
+        return None;
+    }
+    // Where nobody measured when the piece came back, nobody knows how long it was gone.
+    let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
+    let borne_out = fall.is_borne_out() && probability >= LIKELY;
+    let is_sure = measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
+    let is_sure = is_sure && !has_hand_full(ctx, course.lines.best(), &fall);
+    // Whoever stops the clock or presses back has seen whose hand it was.
+    let is_open = fall.two_hands && !stopped && !fall.is_noticed();
+    // The opponent may have taken the piece off, and may still be about to capture it.
+    let is_open_capture = fall.like_capture && !stopped;
+    if is_open && !fall.is_over() {
+        return None;
+    }
+    let clear = !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
+    Some((finding(&course.record, &fall, ply, clear), fall))
+}
 
-    /// True while the player to whom the pieces of `fall` were put back holds another piece, which he lifted before. One hand
-    /// does not do both: a piece that was read nowhere meanwhile had rather not been read on its square.
-    fn has_hand_full(&self, ctx: &Ctx<'_>, fall: &Fall) -> bool {
-        if fall.has_lain() {
-            return false;
-        }
-        let back = fall.homes().into_iter().map(|home| ctx.sensed.since(home)).max();
-        let best = self.course.lines.best();
-        let held = |s: Square| {
-            let theirs = best.expects(s).color() == Some(!fall.by);
-            let since = ctx.sensed.since(s);
-            theirs
-                && ctx.sensed.at(s).is_empty()
-                && since > fall.pressed
-                && back.is_some_and(|back| since < back)
-        };
-        (best.differing() & !fall.squares()).into_iter().any(held)
+/// True while the player to whom the pieces of `fall` were put back holds another piece, which he lifted before. One hand
+/// does not do both: a piece that was read nowhere meanwhile had rather not been read on its square.
+fn has_hand_full(ctx: &Ctx<'_>, best: &Line, fall: &Fall) -> bool {
+    if fall.has_lain() {
+        return false;
     }
+    let back = fall.homes().into_iter().map(|home| ctx.sensed.since(home)).max();
+    let held = |s: Square| {
+        let theirs = best.expects(s).color() == Some(!fall.by);
+        let since = ctx.sensed.since(s);
+        theirs && ctx.sensed.at(s).is_empty() && since > fall.pressed && back.is_some_and(|back| since < back)
+    };
+    (best.differing() & !fall.squares()).into_iter().any(held)
+}
 
-    /// True when an irregularity was reported of half-move `ply` that concerns displaced pieces, or whose
-    /// correction puts them right.
-    fn displaced_at(&self, ply: usize) -> bool {
-        let displaced = [
-            IrregularityKind::PiecesDisplaced,
-            IrregularityKind::DisplacedPieceFound,
-            IrregularityKind::CastlingIncomplete,
-            IrregularityKind::PromotionNotReplaced,
-        ];
-        let mut known = self.cases.all();
-        known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
-    }
+/// True when an irregularity was reported of half-move `ply` that concerns displaced pieces, or whose
+/// correction puts them right.
+fn displaced_at(cases: &Cases, ply: usize) -> bool {
+    let displaced = [
+        IrregularityKind::PiecesDisplaced,
+        IrregularityKind::DisplacedPieceFound,
+        IrregularityKind::CastlingIncomplete,
+        IrregularityKind::PromotionNotReplaced,
+    ];
+    let mut known = cases.all();
+    known.any(|open| !open.is_dismissed() && open.ply == ply && displaced.contains(&open.kind))
+}
 
-    fn accuse_of_fall(&mut self, ctx: &mut Ctx<'_>, fall: &Fall, ply: usize, clear: bool) {
-        self.unread.healed &= !fall.homes();
-        let target = self.course.record.stand_at(ply).clone();
-        let faults = Faults {
-            fall: Some(*fall),
-            ..Faults::default()
-        };
-        let mut seen = target.placement().clone();
-        for square in fall.squares() {
-            seen.set(square, faults.shown(square, seen.at(square)));
-        }
-        let before = self.course.record.stand_at(ply - 1).clone();
-        // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
-        // caught a piece that left after the press.
-        let certainty = if !clear {
-            Certainty::Suspected
-        } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
-            Certainty::Certain
-        } else {
-            Certainty::Probable
-        };
-        let scene = Scene {
-            ply,
-            before,
-            seen,
-            at: fall.pressed,
-            clock: self.course.record[ply - 1].clock,
-        };
-        let kind = IrregularityKind::PiecesDisplaced;
-        let mut finding = Finding::new(kind, certainty, Some(fall.by), scene);
-        finding.squares = fall.squares();
-        finding.target = Some(target);
-        let id = self.accuse(ctx, finding, None);
-        if !self.cases.open.iter().any(|open| open.id == id) {
-            // A suspicion opens no case, and the watcher reports it once only.
-            self.suspected_fall = Some(fall.pressed);
-            if fall.is_over() {
-                self.course.lines.forget_fall(fall);
-            }
-        }
-        if fall.is_over()
-            && let Some(index) = self.cases.find(|open| open.id == id)
-        {
-            self.cases.resolve(ctx, &self.course, index, Resolution::Restored);
-        }
+fn finding(record: &GameRecord, fall: &Fall, ply: usize, clear: bool) -> Finding {
+    let target = record.stand_at(ply).clone();
+    let faults = Faults {
+        fall: Some(*fall),
+        ..Faults::default()
+    };
+    let mut seen = target.placement().clone();
+    for square in fall.squares() {
+        seen.set(square, faults.shown(square, seen.at(square)));
     }
+    let before = record.stand_at(ply - 1).clone();
+    // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
+    // caught a piece that left after the press.
+    let certainty = if !clear {
+        Certainty::Suspected
+    } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
+        Certainty::Certain
+    } else {
+        Certainty::Probable
+    };
+    let scene = Scene {
+        ply,
+        before,
+        seen,
+        at: fall.pressed,
+        clock: record[ply - 1].clock,
+    };
+    let kind = IrregularityKind::PiecesDisplaced;
+    let mut finding = Finding::new(kind, certainty, Some(fall.by), scene);
+    finding.squares = fall.squares();
+    finding.target = Some(target);
+    finding
 }
 
 #[cfg(test)]

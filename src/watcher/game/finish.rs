@@ -2,23 +2,16 @@
 
 use shakmaty::{Bitboard, Color, Position, Role, Square};
 
-use super::{Game, Open};
+use super::{
+    Made, Open, cases::Cases, course::Course, outcome::GameOutcome, press::PressQueue, record::GameRecord,
+};
 use crate::{
-    board::{Code, Placement, PlyKind, Sensed, Stand},
+    board::{Code, Placement, Ply, PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult, Resolution, notice},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
 };
-
-/// The reasons that `game_ended` gives where the board showed the result.
-const KINGS: &str = "kings_in_the_centre";
-const SPECIAL_PIECE: &str = "special_piece";
-
-/// True if `reason` says that the board showed the result.
-pub(super) fn is_shown(reason: &str) -> bool {
-    matches!(reason, KINGS | SPECIAL_PIECE)
-}
 
 /// The kings must stand in the centre for this long to show a result.
 const KINGS_MS: u64 = 1200;
@@ -101,288 +94,257 @@ fn meaning(kings: [Square; 2]) -> GameResult {
 }
 
 /// A result that the board shows.
-struct Shown {
-    result: GameResult,
+pub(super) struct ShownResult {
+    pub(super) result: GameResult,
     since: Millis,
     /// How long the board must show it, in milliseconds.
     wait_ms: u64,
-    by_kings: bool,
+    pub(super) by_kings: bool,
 }
 
-impl Game {
-    /// Ends the game if the board shows a result.
-    pub(in crate::watcher) fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.is_watched() {
-            return;
-        }
-        let shown: Vec<_> = self
-            .shown_by_kings(ctx)
+impl GameOutcome {
+    /// The result that the board shows, and has shown for long enough.
+    pub(super) fn look_for_shown(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        presses: &PressQueue,
+        in_gap: bool,
+    ) -> Option<ShownResult> {
+        let by_kings = shown_by_kings(ctx, course.record.stand());
+        let shown: Vec<_> = by_kings
             .into_iter()
-            .chain(self.shown_by_piece(ctx))
+            .chain(shown_by_piece(ctx, course, presses))
             .collect();
-        if self.outcome.show_spent {
-            self.outcome.show_spent = !shown.is_empty() || self.gap;
-            return;
+        if self.show_spent {
+            self.show_spent = !shown.is_empty() || in_gap;
+            return None;
         }
-        let Some(shown) = shown
-            .into_iter()
-            .find(|shown| ctx.passed(shown.since, shown.wait_ms))
-        else {
-            return;
-        };
-        if shown.by_kings {
-            return self.end_by_kings(ctx, shown.result);
-        }
-        self.settle_rest(ctx);
-        self.end_as_shown(ctx, shown.result, SPECIAL_PIECE);
+        let mut shown = shown.into_iter();
+        shown.find(|shown| ctx.passed(shown.since, shown.wait_ms))
     }
 
     /// Looks whether the kings contradict a mate. The mate stands (5.1.1). A notice asks once for the right
     /// result.
-    pub(in crate::watcher) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>) {
-        let Some(result) = self
-            .outcome
-            .result
-            .filter(|_| !self.outcome.confirmed && !self.outcome.shown)
-        else {
+    pub(super) fn look_for_contradicted_mate(&mut self, ctx: &mut Ctx<'_>, course: &Course, in_gap: bool) {
+        let Some(result) = self.result.filter(|_| !self.confirmed && !self.shown) else {
             return;
         };
-        if !self
-            .course
-            .record
-            .stand()
-            .chess()
-            .is_some_and(Position::is_checkmate)
-        {
+        if !course.record.stand().chess().is_some_and(Position::is_checkmate) {
             return;
         }
-        let shown = self.shown_by_kings(ctx).filter(|shown| shown.result != result);
+        let shown = shown_by_kings(ctx, course.record.stand()).filter(|shown| shown.result != result);
         let Some(shown) = shown else {
-            self.outcome.show_spent &= self.gap;
+            self.show_spent &= in_gap;
             return;
         };
-        if !self.outcome.show_spent && ctx.passed(shown.since, shown.wait_ms) {
-            self.outcome.show_spent = true;
+        if !self.show_spent && ctx.passed(shown.since, shown.wait_ms) {
+            self.show_spent = true;
             let question = format!(
                 "The board says {}, and the game ended by checkmate, {}: which is it? Enter the result.",
                 shown.result.as_str(),
                 result.as_str(),
             );
-            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+            course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
         }
     }
 
-    /// Gives the game another result if the kings, which ended it, were put on other squares since, and all else stands as it did.
-    pub(in crate::watcher) fn look_for_corrected_kings(&mut self, ctx: &mut Ctx<'_>) {
-        if !self.outcome.shown || self.outcome.confirmed || ctx.sensed.is_felt() {
-            return;
+    /// Another result, if the kings, which ended the game, were put on other squares since, and all else stands as it did.
+    pub(super) fn corrected_by_kings(&self, ctx: &mut Ctx<'_>, stand: &Stand) -> Option<GameResult> {
+        if !self.shown || self.confirmed || ctx.sensed.is_felt() {
+            return None;
         }
-        let is_other = |shown: &Shown| Some(shown.result) != self.outcome.result;
-        let Some(shown) = self.shown_by_kings(ctx).filter(is_other) else {
-            return;
-        };
+        let is_other = |shown: &ShownResult| Some(shown.result) != self.result;
+        let shown = shown_by_kings(ctx, stand).filter(is_other)?;
         // A piece of the middle may have made room for a king.
         let kings = Color::ALL.map(|color| Code::from(color.king()));
-        let stood = self.course.record.stand().placement();
+        let stood = stand.placement();
         let elsewhere = stood.differing(ctx.sensed.placement()) & !CENTRE;
         let all_else_stands = elsewhere.into_iter().all(|s| kings.contains(&stood.at(s)));
-        if all_else_stands && ctx.passed(shown.since, CORRECTED_MS) {
-            self.end_with(ctx, shown.result, KINGS, None);
-        }
+        let is_due = all_else_stands && ctx.passed(shown.since, CORRECTED_MS);
+        is_due.then_some(shown.result)
     }
+}
 
-    fn shown_by_kings(&self, ctx: &Ctx<'_>) -> Option<Shown> {
-        let felt = ctx.sensed.is_felt();
-        if !felt && kings_say(ctx.sensed).is_none() {
-            return None;
-        }
-        let (result, since, wait_ms) = if let Some(kings) = felt
-            .then(|| felt_kings(self.course.record.stand(), ctx.sensed))
-            .flatten()
-        {
-            let [one, other] = kings.map(|s| ctx.sensed.since(s));
-            (meaning(kings), one.max(other), FELT_KINGS_MS)
-        } else {
-            let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
-            let both = since(Color::White).max(since(Color::Black));
-            (kings_say(ctx.sensed)?, both, KINGS_MS)
-        };
-        Some(Shown {
+fn shown_by_kings(ctx: &Ctx<'_>, stand: &Stand) -> Option<ShownResult> {
+    let felt = ctx.sensed.is_felt();
+    if !felt && kings_say(ctx.sensed).is_none() {
+        return None;
+    }
+    let (result, since, wait_ms) = if let Some(kings) = felt.then(|| felt_kings(stand, ctx.sensed)).flatten()
+    {
+        let [one, other] = kings.map(|s| ctx.sensed.since(s));
+        (meaning(kings), one.max(other), FELT_KINGS_MS)
+    } else {
+        let since = |color| king(ctx.sensed, color).map_or(ctx.now, |s| ctx.sensed.since(s));
+        let both = since(Color::White).max(since(Color::Black));
+        (kings_say(ctx.sensed)?, both, KINGS_MS)
+    };
+    Some(ShownResult {
+        result,
+        since,
+        wait_ms,
+        by_kings: true,
+    })
+}
+
+fn shown_by_piece(ctx: &Ctx<'_>, course: &Course, presses: &PressQueue) -> Vec<ShownResult> {
+    if !ctx.sensed.placement().shows_special() {
+        return Vec::new();
+    }
+    let meanings = [
+        (13, GameResult::Draw),
+        (14, GameResult::WhiteWins),
+        (15, GameResult::BlackWins),
+    ];
+    let shown = |(code, result)| {
+        let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
+        let since = ctx.sensed.since(square);
+        // A chip that is misread on its square is put there by no hand, and who goes on playing shows no result.
+        let is_misread = ctx.clock.runs() && !ctx.sensed.before(square).is_empty();
+        let is_put = !is_misread && since > course.began;
+        let goes_on = course.record.last().is_some_and(|last| last.at > since) || !presses.is_empty();
+        (is_put && !goes_on).then_some(ShownResult {
             result,
             since,
-            wait_ms,
-            by_kings: true,
-        })
-    }
-
-    fn shown_by_piece(&self, ctx: &Ctx<'_>) -> Vec<Shown> {
-        if !ctx.sensed.placement().shows_special() {
-            return Vec::new();
-        }
-        let meanings = [
-            (13, GameResult::Draw),
-            (14, GameResult::WhiteWins),
-            (15, GameResult::BlackWins),
-        ];
-        let shown = |(code, result)| {
-            let square = ctx.sensed.placement().squares_of(Code(code)).single_square()?;
-            let since = ctx.sensed.since(square);
-            // A chip that is misread on its square is put there by no hand, and who goes on playing shows no result.
-            let is_misread = ctx.clock.runs() && !ctx.sensed.before(square).is_empty();
-            let is_put = !is_misread && since > self.began;
-            let goes_on =
-                self.course.record.last().is_some_and(|last| last.at > since) || !self.presses.is_empty();
-            (is_put && !goes_on).then_some(Shown {
-                result,
-                since,
-                wait_ms: if ctx.clock.runs() {
-                    SPECIAL_RUNNING_MS
-                } else {
-                    SPECIAL_MS
-                },
-                by_kings: false,
-            })
-        };
-        meanings.into_iter().filter_map(shown).collect()
-    }
-
-    /// Ends the game by the kings in the centre. Steps of the kings on their way there were no moves of the
-    /// game.
-    fn end_by_kings(&mut self, ctx: &mut Ctx<'_>, result: GameResult) {
-        let mut keep = self.course.record.plies();
-        while keep > 0 && keep + 2 > self.course.record.plies() && self.is_step_to_centre(ctx, keep - 1) {
-            keep -= 1;
-        }
-        self.course.retract(ctx, keep, "kings_to_the_centre");
-        self.settle_before_kings(ctx);
-        self.supersede_moves_to_centre(ctx);
-        self.end_as_shown(ctx, result, KINGS);
-    }
-
-    /// The pieces stand in the initial position again. Whatever moved while hands swept the board, after the last press, was no
-    /// half-move.
-    pub(in crate::watcher) fn retract_set_up(&mut self, ctx: &mut Ctx<'_>) {
-        let by_clock = |made: &super::Made| made.completed_by == CompletedBy::Clock;
-        let Some(last) = self.course.record.iter().rposition(by_clock) else {
-            return;
-        };
-        let Some(next) = self.course.record.get(last + 1) else {
-            return;
-        };
-        let pressed = &self.course.record[last];
-        let own = next.kind.from_to().map(|(from, _)| from);
-        let stood = pressed.stand.placement().occupied() & !Placement::ARRAY.occupied();
-        let came = Placement::ARRAY.occupied();
-        let times = (stood | came).into_iter().filter(|s| Some(*s) != own);
-        let began = times
-            .map(|s| ctx.sensed.since(s))
-            .filter(|at| *at > pressed.at)
-            .min();
-        let mut after = self.course.record.iter().skip(last + 1);
-        if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
-            self.course.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
-        }
-    }
-
-    /// A king that seemed to move out of turn, and stands in the middle with the other one, was put there to show the result.
-    fn supersede_moves_to_centre(&mut self, ctx: &mut Ctx<'_>) {
-        let shown = |open: &Open| {
-            let king = open.offender.and_then(|color| king(ctx.sensed, color));
-            let stands = |square: &String| king.is_some_and(|king| king.to_string() == *square);
-            open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
-        };
-        while let Some(index) = self.cases.find(shown) {
-            self.cases
-                .resolve(ctx, &self.course, index, Resolution::Superseded);
-        }
-    }
-
-    /// True if half-move `index` of the record was a step of a king to the centre: nobody pressed for it, and
-    /// the king still stands there or went on soon.
-    fn is_step_to_centre(&self, ctx: &Ctx<'_>, index: usize) -> bool {
-        let made = &self.course.record[index];
-        let Some(shakmaty::Move::Normal {
-            role: Role::King, to, ..
-        }) = made.kind.legal()
-        else {
-            return false;
-        };
-        let color = self.course.record.mover(index + 1);
-        let stays = king(ctx.sensed, color) == Some(to);
-        made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
-    }
-
-    /// True if the king stood for a while where `ply` put it before it went on to the centre.
-    fn stood(&self, ctx: &Ctx<'_>, ply: &crate::board::Ply) -> bool {
-        let Some(to) = ply.kind.legal().map(shakmaty::Move::to) else {
-            return false;
-        };
-        ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
-    }
-
-    /// Enters the half-moves into the record that were made before the kings went to the centre.
-    fn settle_before_kings(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.course.lines.best().clone();
-        let from = self.course.announced();
-        if !self.course.on_record() || !self.course.record.withdrawn.is_empty() {
-            return;
-        }
-        let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
-        for (i, ply) in best.plies.iter().enumerate().skip(from) {
-            let king = matches!(
-                ply.kind,
-                PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
-            );
-            let vouched = last_pressed.is_some_and(|last| i <= last) || self.stood(ctx, ply);
-            if (king && !vouched) || ply.kind.legal().is_none() {
-                break;
-            }
-            let by = if ply.pressed.is_some() {
-                CompletedBy::Clock
+            wait_ms: if ctx.clock.runs() {
+                SPECIAL_RUNNING_MS
             } else {
-                CompletedBy::Stillness
-            };
-            self.course.announce(ctx, ply, by);
-        }
-    }
+                SPECIAL_MS
+            },
+            by_kings: false,
+        })
+    };
+    meanings.into_iter().filter_map(shown).collect()
+}
 
-    /// The question for an arbiter if `result`, which the board shows, contradicts the last ruling; none if
-    /// it does not.
-    pub(in crate::watcher) fn contradicts(&self, result: GameResult) -> Option<String> {
-        // A ruling that was carried out or accepted holds as well, as long as nobody has played on.
-        let holds = |open: &&Open| match &open.ended {
-            None => true,
-            Some(ended) => {
-                matches!(ended.how, Resolution::Restored | Resolution::Stands)
-                    && self.course.record.plies() <= open.ply
-            }
+/// Both kings stand in the centre. Steps of the kings on their way there were no moves of the game.
+pub(super) fn settle_before_kings(ctx: &mut Ctx<'_>, course: &mut Course, cases: &mut Cases) {
+    let mut keep = course.record.plies();
+    while keep > 0 && keep + 2 > course.record.plies() && is_step_to_centre(ctx, &course.record, keep - 1) {
+        keep -= 1;
+    }
+    course.retract(ctx, keep, "kings_to_the_centre");
+    enter_before_kings(ctx, course);
+    supersede_moves_to_centre(ctx, course, cases);
+}
+
+/// The pieces stand in the initial position again. Whatever moved while hands swept the board, after the last press, was no
+/// half-move.
+pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course) {
+    let by_clock = |made: &Made| made.completed_by == CompletedBy::Clock;
+    let Some(last) = course.record.iter().rposition(by_clock) else {
+        return;
+    };
+    let Some(next) = course.record.get(last + 1) else {
+        return;
+    };
+    let pressed = &course.record[last];
+    let own = next.kind.from_to().map(|(from, _)| from);
+    let stood = pressed.stand.placement().occupied() & !Placement::ARRAY.occupied();
+    let came = Placement::ARRAY.occupied();
+    let times = (stood | came).into_iter().filter(|s| Some(*s) != own);
+    let began = times
+        .map(|s| ctx.sensed.since(s))
+        .filter(|at| *at > pressed.at)
+        .min();
+    let mut after = course.record.iter().skip(last + 1);
+    if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
+        course.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
+    }
+}
+
+/// A king that seemed to move out of turn, and stands in the middle with the other one, was put there to show the result.
+fn supersede_moves_to_centre(ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cases) {
+    let shown = |open: &Open| {
+        let king = open.offender.and_then(|color| king(ctx.sensed, color));
+        let stands = |square: &String| king.is_some_and(|king| king.to_string() == *square);
+        open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
+    };
+    while let Some(index) = cases.find(shown) {
+        cases.resolve(ctx, course, index, Resolution::Superseded);
+    }
+}
+
+/// True if half-move `index` of the record was a step of a king to the centre: nobody pressed for it, and
+/// the king still stands there or went on soon.
+fn is_step_to_centre(ctx: &Ctx<'_>, record: &GameRecord, index: usize) -> bool {
+    let made = &record[index];
+    let Some(shakmaty::Move::Normal {
+        role: Role::King, to, ..
+    }) = made.kind.legal()
+    else {
+        return false;
+    };
+    let color = record.mover(index + 1);
+    let stays = king(ctx.sensed, color) == Some(to);
+    made.completed_by != CompletedBy::Clock && (stays || ctx.sensed.since(to).since(made.at) < STOOD_MS)
+}
+
+/// True if the king stood for a while where `ply` put it before it went on to the centre.
+fn stood(ctx: &Ctx<'_>, ply: &Ply) -> bool {
+    let Some(to) = ply.kind.legal().map(shakmaty::Move::to) else {
+        return false;
+    };
+    ctx.sensed.at(to).is_empty() && ctx.sensed.since(to).since(ply.at) >= STOOD_MS
+}
+
+/// Enters the half-moves into the record that were made before the kings went to the centre.
+fn enter_before_kings(ctx: &mut Ctx<'_>, course: &mut Course) {
+    let best = course.lines.best().clone();
+    let from = course.announced();
+    if !course.on_record() || !course.record.withdrawn.is_empty() {
+        return;
+    }
+    let last_pressed = best.plies.rposition(|p| p.pressed.is_some());
+    for (i, ply) in best.plies.iter().enumerate().skip(from) {
+        let king = matches!(
+            ply.kind,
+            PlyKind::Legal(shakmaty::Move::Normal { role: Role::King, .. })
+        );
+        let vouched = last_pressed.is_some_and(|last| i <= last) || stood(ctx, ply);
+        if (king && !vouched) || ply.kind.legal().is_none() {
+            break;
+        }
+        let by = if ply.pressed.is_some() {
+            CompletedBy::Clock
+        } else {
+            CompletedBy::Stillness
         };
-        let last = self.cases.all().filter(holds);
-        let ruled = last.filter_map(|open| {
-            let penalty = &open.case_file.said.ruling.penalty;
-            let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
-            Some((open.said, &open.case_file.said, winner))
-        });
-        let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
-        if result.winner() == Some(winner) {
-            return None;
-        }
-        Some(format!(
-            "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
-            result.as_str(),
-            said.kind.as_str(),
-            winner.in_words(),
-        ))
+        course.announce(ctx, ply, by);
     }
+}
 
-    /// Ends the game by the result that the board shows. Where that contradicts the last ruling, a notice
-    /// asks first, and the public waits for the answer.
-    pub(in crate::watcher) fn end_as_shown(&mut self, ctx: &mut Ctx<'_>, result: GameResult, reason: &str) {
-        if let Some(question) = self.contradicts(result) {
-            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+/// The question for an arbiter if `result`, which the board shows, contradicts the last ruling; none if
+/// it does not.
+pub(in crate::watcher) fn contradicts(
+    record: &GameRecord,
+    cases: &Cases,
+    result: GameResult,
+) -> Option<String> {
+    // A ruling that was carried out or accepted holds as well, as long as nobody has played on.
+    let holds = |open: &&Open| match &open.ended {
+        None => true,
+        Some(ended) => {
+            matches!(ended.how, Resolution::Restored | Resolution::Stands) && record.plies() <= open.ply
         }
-        self.end(ctx, result, reason);
+    };
+    let last = cases.all().filter(holds);
+    let ruled = last.filter_map(|open| {
+        let penalty = &open.case_file.said.ruling.penalty;
+        let winner = (penalty.kind == crate::laws::PenaltyKind::Loss).then_some(penalty.to?)?;
+        Some((open.said, &open.case_file.said, winner))
+    });
+    let (_, said, winner) = ruled.max_by_key(|(at, ..)| *at)?;
+    if result.winner() == Some(winner) {
+        return None;
     }
+    Some(format!(
+        "The board says {}, and the last ruling, on {}, says that {} wins: which is it? Enter the result.",
+        result.as_str(),
+        said.kind.as_str(),
+        winner.in_words(),
+    ))
 }
 
 #[cfg(test)]

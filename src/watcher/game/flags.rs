@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color};
 
 use super::{
-    Game,
-    advice::{Finding, Scene},
+    course::Course,
+    finding::{Finding, Scene},
+    gap::Gap,
+    record::GameRecord,
 };
 use crate::{
     event::{Body, Certainty, ClockState, notice},
@@ -57,10 +59,10 @@ fn time_of(clock: &ClockState, side: Color) -> u64 {
     side.fold_wb(clock.white_ms, clock.black_ms)
 }
 
-impl Game {
-    /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
-    pub(in crate::watcher) fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
-        self.follow_periods(ctx);
+impl Flags {
+    /// The flags that are down, in the order in which they fell.
+    pub(super) fn down(&mut self, ctx: &Ctx<'_>, record: &GameRecord) -> Vec<Color> {
+        self.follow_periods(ctx, record);
         let flags: Vec<Color> = ctx.clock.flags().collect();
         let down: Vec<Color> = flags
             .iter()
@@ -69,140 +71,88 @@ impl Game {
             .collect();
         if let Some(clock) = ctx.clock.state().filter(|_| ctx.clock.counting().is_some()) {
             for side in Color::ALL.into_iter().filter(|side| !flags.contains(side)) {
-                self.flags.before[side as usize] = Some(time_of(&clock, side));
+                self.before[side as usize] = Some(time_of(&clock, side));
             }
         }
         for side in Color::ALL {
-            let seen = &mut self.flags.seen[side as usize];
+            let seen = &mut self.seen[side as usize];
             if down.contains(&side) {
                 seen.get_or_insert(ctx.now);
                 continue;
             }
             *seen = None;
-            self.flags.harmless[side as usize] = false;
+            self.harmless[side as usize] = false;
             // The arbiter gave time, and play goes on. If the flag falls again, that is a new fall.
             if ctx.clock.counting().is_some() && ctx.clock.state().is_some_and(|c| time_of(&c, side) > 0) {
-                self.flags.said[side as usize] = false;
+                self.said[side as usize] = false;
             }
         }
         let mut in_order = down;
-        in_order.sort_by_key(|side| self.flags.seen[*side as usize]);
-        for side in in_order {
-            self.look_at_flag(ctx, side);
-        }
+        in_order.sort_by_key(|side| self.seen[*side as usize]);
+        in_order
     }
 
     /// True where the flag of `side` came down while the clock stood, and there had been time: an arbiter sets the clock. It counts
     /// if it is still down when the clock runs.
     fn is_set(&self, ctx: &Ctx<'_>, side: Color) -> bool {
         let stood = ctx.clock.stopped_at.is_some_and(|at| at < ctx.now) && !ctx.clock.runs();
-        let had_time = self.flags.before[side as usize].is_some_and(|ms| ms > SET_MS);
-        stood && had_time && self.flags.seen[side as usize].is_none()
+        let had_time = self.before[side as usize].is_some_and(|ms| ms > SET_MS);
+        stood && had_time && self.seen[side as usize].is_none()
     }
 
-    /// Reports the flag of `side`, which is down, once the half-moves are on the record that were pressed for
-    /// before.
-    fn look_at_flag(&mut self, ctx: &mut Ctx<'_>, side: Color) {
+    /// Looks at the flag of `side`, which is down, once the half-moves are on the record that were pressed for before: returns the
+    /// finding if it has fallen (6.9).
+    pub(super) fn look(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &Course,
+        gap: &Gap,
+        side: Color,
+    ) -> Option<Finding> {
         let i = side as usize;
-        let harmless = self
-            .flags
-            .period_is_complete(ctx, side, self.course.record.moves_completed());
-        let said = self.flags.said[i] || harmless && self.flags.harmless[i];
-        let Some(at) = self.flags.seen[i].filter(|_| !said && self.is_watched()) else {
-            return;
-        };
-        if self.has_ended_before(ctx, at) {
+        let harmless = self.period_is_complete(ctx, side, course.record.moves_completed());
+        let said = self.said[i] || harmless && self.harmless[i];
+        let at = self.seen[i].filter(|_| !said)?;
+        if has_ended_before(ctx, course, gap, at) {
             ctx.at(ctx.now + LOOK_MS);
-            return;
+            return None;
         }
         let with_time = ctx.clock.state().is_some_and(|clock| time_of(&clock, side) > 0);
-        let wait = match self.owes_half_moves() {
+        let wait = match owes_half_moves(course) {
             true => FLAG_OWED_MS,
             false if with_time && !harmless => WITH_TIME_MS,
             false => FLAG_MS,
         };
-        if ctx.passed(at, wait) {
-            if harmless {
-                self.period_ended(ctx, side, at);
-            } else {
-                self.flag_fell(ctx, side, at);
-            }
+        if !ctx.passed(at, wait) {
+            return None;
         }
-    }
-
-    /// True where so many pieces are gone that the board was cleared.
-    fn is_swept(&self, ctx: &Ctx<'_>) -> bool {
-        let gone = self.course.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
-        let last = self.course.record.last().map_or(self.began, |made| made.at);
-        let since = gone.into_iter().filter(|s| ctx.sensed.since(*s) > last);
-        let left = ctx.sensed.placement().occupied().count();
-        since.count() >= SWEPT || left <= LEFT
-    }
-
-    /// True while a half-move that ends the game is not on the record yet, and was made before `at`. It ends the game at once,
-    /// pressed for or not (5.1.1, 5.2.1).
-    fn has_ended_before(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
-        // In a gap or a lump nobody knows which came first.
-        let unheard = self
-            .missed_until
-            .max(ctx.lumped)
-            .is_some_and(|until| at <= until + TOLD_MS);
-        let ahead = self
-            .course
-            .lines
-            .best()
-            .plies
-            .iter()
-            .skip(self.course.announced());
-        let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
-        before.any(|ply| ply.kind.legal().is_some() && ply.stand.moves().is_empty())
-            || unheard && self.shows_end(ctx)
-    }
-
-    /// True where the board shows a half-move from the record that ends the game, whatever the hypotheses have found by now.
-    fn shows_end(&self, ctx: &Ctx<'_>) -> bool {
-        let (stand, seen) = (self.course.record.stand(), ctx.sensed.placement());
-        stand.candidates().any(|candidate| {
-            let after = stand.after(&candidate);
-            after.placement() == seen && after.moves().is_empty()
-        })
-    }
-
-    /// True while some half-moves that were pressed for are not on the record.
-    fn owes_half_moves(&self) -> bool {
-        let mut ahead = self
-            .course
-            .lines
-            .best()
-            .plies
-            .iter()
-            .skip(self.course.announced());
-        ahead.any(|ply| ply.pressed.is_some())
+        if harmless {
+            self.period_ended(ctx, course, side, at);
+            return None;
+        }
+        Some(self.flag_fell(ctx, course, gap, side, at))
     }
 
     /// Gives notice that the flag of `side` ends a period whose moves were made in time (6.4).
-    fn period_ended(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
-        let made = self.course.record.moves_completed().by(side);
-        self.flags.harmless[side as usize] = true;
+    fn period_ended(&mut self, ctx: &mut Ctx<'_>, course: &Course, side: Color, at: Millis) {
+        let made = course.record.moves_completed().by(side);
+        self.harmless[side as usize] = true;
         let message = format!("the flag of {side} is down; the {made} moves due in the period are made");
-        self.course
-            .emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
+        course.emit(ctx, Some(at), Body::notice(notice::PERIOD_COMPLETE, message));
     }
 
-    fn flag_fell(&mut self, ctx: &mut Ctx<'_>, side: Color, at: Millis) {
+    fn flag_fell(&mut self, ctx: &Ctx<'_>, course: &Course, gap: &Gap, side: Color, at: Millis) -> Finding {
         let other = !side as usize;
         // One reading showed both flags down, so the clock does not say which fell first.
-        let together = !self.flags.said[other]
-            && self.flags.seen[other] == Some(at)
-            && !self
-                .flags
-                .period_is_complete(ctx, !side, self.course.record.moves_completed());
-        let other_first = self.flags.said[other];
-        self.flags.said[side as usize] = true;
-        self.flags.said[other] |= together;
+        let together = !self.said[other]
+            && self.seen[other] == Some(at)
+            && !self.period_is_complete(ctx, !side, course.record.moves_completed());
+        let other_first = self.said[other];
+        self.said[side as usize] = true;
+        self.said[other] |= together;
         let scene = Scene {
-            ply: self.course.record.plies() + 1,
-            before: self.course.record.stand().clone(),
+            ply: course.record.plies() + 1,
+            before: course.record.stand().clone(),
             seen: ctx.sensed.placement().clone(),
             at,
             clock: ctx.clock.state(),
@@ -214,12 +164,12 @@ impl Game {
         };
         // Moves that the watcher did not see, for instance before the daemon started, may have completed the
         // period.
-        let counted = self.began_at_a_known_move() && self.unbridged.is_none();
+        let counted = began_at_a_known_move(&course.record) && gap.unbridged.is_none();
         let has_next = ctx.rules.periods.len() > 1;
         let has_time = scene.clock.is_some_and(|clock| time_of(&clock, side) > 0);
         // Nobody has stopped the clock since the game before, which was given up.
-        let runs_on = self.course.record.is_empty() && ctx.clock.started_at + BEFORE_MS < self.began;
-        let certainty = if runs_on || self.is_swept(ctx) {
+        let runs_on = course.record.is_empty() && ctx.clock.started_at + BEFORE_MS < course.began;
+        let certainty = if runs_on || is_swept(ctx, course) {
             Certainty::Suspected
         } else if ctx.rules.periods.is_empty() || counted {
             Certainty::Certain
@@ -236,27 +186,64 @@ impl Game {
                 Color::Black => FirstFlag::Black,
             };
         }
-        self.accuse(ctx, finding, None);
-    }
-
-    /// False if the watcher took up a game in progress and nobody told it the number of the move.
-    fn began_at_a_known_move(&self) -> bool {
-        const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
-        self.course.record.start.setup().fullmoves.get() > 1
-            || self.course.record.start.placement().occupied() == HOME
+        finding
     }
 
     /// Notes that a new period began, from the main time that the clock adds for it.
-    fn follow_periods(&mut self, ctx: &Ctx<'_>) {
+    fn follow_periods(&mut self, ctx: &Ctx<'_>, record: &GameRecord) {
         let Some(clock) = ctx.clock.state().filter(|_| !ctx.rules.periods.is_empty()) else {
             return;
         };
-        let made = self.course.record.moves_completed();
+        let made = record.moves_completed();
         for (side, ms) in [(Color::White, clock.white_ms), (Color::Black, clock.black_ms)] {
             let periods = &ctx.rules.periods;
-            self.flags.progress.shows(periods, side, made.by(side), ms);
+            self.progress.shows(periods, side, made.by(side), ms);
         }
     }
+}
+
+/// True where so many pieces are gone that the board was cleared.
+fn is_swept(ctx: &Ctx<'_>, course: &Course) -> bool {
+    let gone = course.record.stand().placement().occupied() & !ctx.sensed.placement().occupied();
+    let last = course.record.last().map_or(course.began, |made| made.at);
+    let since = gone.into_iter().filter(|s| ctx.sensed.since(*s) > last);
+    let left = ctx.sensed.placement().occupied().count();
+    since.count() >= SWEPT || left <= LEFT
+}
+
+/// True while a half-move that ends the game is not on the record yet, and was made before `at`. It ends the game at once,
+/// pressed for or not (5.1.1, 5.2.1).
+fn has_ended_before(ctx: &Ctx<'_>, course: &Course, gap: &Gap, at: Millis) -> bool {
+    // In a gap or a lump nobody knows which came first.
+    let unheard = gap
+        .missed_until
+        .max(ctx.lumped)
+        .is_some_and(|until| at <= until + TOLD_MS);
+    let ahead = course.lines.best().plies.iter().skip(course.announced());
+    let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
+    before.any(|ply| ply.kind.legal().is_some() && ply.stand.moves().is_empty())
+        || unheard && shows_end(ctx, &course.record)
+}
+
+/// True where the board shows a half-move from the record that ends the game, whatever the hypotheses have found by now.
+fn shows_end(ctx: &Ctx<'_>, record: &GameRecord) -> bool {
+    let (stand, seen) = (record.stand(), ctx.sensed.placement());
+    stand.candidates().any(|candidate| {
+        let after = stand.after(&candidate);
+        after.placement() == seen && after.moves().is_empty()
+    })
+}
+
+/// True while some half-moves that were pressed for are not on the record.
+fn owes_half_moves(course: &Course) -> bool {
+    let mut ahead = course.lines.best().plies.iter().skip(course.announced());
+    ahead.any(|ply| ply.pressed.is_some())
+}
+
+/// False if the watcher took up a game in progress and nobody told it the number of the move.
+fn began_at_a_known_move(record: &GameRecord) -> bool {
+    const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
+    record.start.setup().fullmoves.get() > 1 || record.start.placement().occupied() == HOME
 }
 
 #[cfg(test)]

@@ -11,26 +11,24 @@ use crate::{
     watcher::{Rules, ctx::Ctx},
 };
 
-impl Cases {
-    /// Puts the cases under the present rules, where the game went by those `before`.
-    pub(super) fn judge_anew(&mut self, ctx: &Ctx<'_>, record: &GameRecord, before: &Rules) {
-        let is_past = self.is_past;
-        for open in self.all_mut() {
-            open.judge_anew(ctx, record, before, is_past);
-        }
-        let mut all: Vec<_> = self.all_mut().collect();
-        all.sort_by_key(|open| open.said);
-        let mut offences = [0; 2];
-        for open in all {
-            let facts = &mut open.case_file.case.facts;
-            let is_offence = facts.offence_number > 0;
-            if let Some(side) = open.offender.filter(|_| is_offence) {
-                facts.offence_number = offences[side as usize] + 1;
-                offences[side as usize] += u32::from(open.counted);
-            }
-        }
-        self.offences = offences;
+/// Puts the cases under the present rules, where the game went by those `before`.
+pub(super) fn judge_anew(ctx: &Ctx<'_>, cases: &mut Cases, record: &GameRecord, before: &Rules) {
+    let is_past = cases.is_past;
+    for open in cases.all_mut() {
+        open.judge_anew(ctx, record, before, is_past);
     }
+    let mut all: Vec<_> = cases.all_mut().collect();
+    all.sort_by_key(|open| open.said);
+    let mut offences = [0; 2];
+    for open in all {
+        let facts = &mut open.case_file.case.facts;
+        let is_offence = facts.offence_number > 0;
+        if let Some(side) = open.offender.filter(|_| is_offence) {
+            facts.offence_number = offences[side as usize] + 1;
+            offences[side as usize] += u32::from(open.counted);
+        }
+    }
+    cases.offences = offences;
 }
 
 impl Open {

@@ -5,49 +5,34 @@ use shakmaty::Color;
 
 use super::{
     Game, Press,
-    advice::{Finding, Scene},
-    doubt::is_noticed,
-    waits::{JUDGE_MS, REST_MS, judged_after},
+    accuse::{AtPress, FoundAtPress, may_be_innocent, nearly_as_likely, seen_at},
+    bounced::PRESSED_AGAIN_MS,
+    displaced::{self, EarlyReply, early_reply},
+    doubt::{is_noticed, was_noticed},
+    finding::{Finding, Scene},
+    passed,
+    positions::Positions,
+    set_up::SetUp,
+    trust::Excuse,
+    untold,
+    waits::{GIVE_UP_MS, JUDGE_MS, REST_MS, RESTORED, judged_after},
+    withdrawn::{GivenBack, gives_back},
 };
 use crate::{
-    board::{Explanation, Item, Line, Placement, PlyKind, Sensed, act::Reason, explain},
-    event::CompletedBy,
-    time::Millis,
+    board::{Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
+    event::{Resolution, notice},
     watcher::ctx::Ctx,
 };
 
 /// By then, every innocent hypothesis must cost this much more than the offence, in nats.
 const SURE: f32 = 1.0;
-/// An innocent hypothesis of sensor faults must cost this much more than the offence, in nats.
-const INNOCENT: f32 = 4.5;
 /// The same as `SURE` once the board has been at rest for `AT_REST_MS` after the press.
 const SURE_AT_REST: f32 = 0.3;
 const AT_REST_MS: u64 = 2000;
-/// Cost of the hypothesis that the players put an illegal act right, compared with letting it stand, in nats.
-pub(super) const RESTORED: f32 = 0.6;
 /// The board must not have changed for this long, unless the watcher kept a placement at rest.
 const QUIET_MS: u64 = 350;
-/// Updates may arrive up to this long after the press that they belong to.
-pub(super) const SCAN_MS: u64 = 450;
-/// The board reads a piece that was put down before a press at most this long after the press.
-pub(super) const READ_MS: u64 = 250;
-/// Where a legal half-move leaves pieces that stand wrong, one illegal act explains the board instead if its
-/// hypothesis costs no more than this above the best one, in nats.
-const NEARLY: f32 = 1.4;
-/// A square that was wrong for this long before the player got the move is a ghost: the player did not change
-/// it.
-const OLD_MS: u64 = 1000;
-/// After this long the watcher stops judging an unexplained press. The next dump or press may explain it.
-pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
-/// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
-/// time after that.
-const BOUNCE_MS: u64 = 700;
-/// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
-const PRESSED_AGAIN_MS: u64 = 3000;
-/// Nobody reacts to a press within this time.
-const REACTION_MS: u64 = 200;
 
 /// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
 /// excuses it.
@@ -59,70 +44,12 @@ fn stands_where_it_may_not(explanation: &Explanation) -> bool {
 }
 
 impl Game {
-    /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
-    /// sprung back, and what looked like a press of the opponent was none.
-    pub(in crate::watcher) fn bounced(&mut self, at: Millis, side: Color, sensed: &Sensed) -> bool {
-        let sprung = self.presses.last().cloned();
-        let best = self.course.lines.best();
-        let made = self
-            .course
-            .record
-            .last()
-            .filter(|made| made.completed_by == CompletedBy::Clock);
-        let pressed = match best.plies.last() {
-            Some(ply) => ply.pressed,
-            None => made.map(|made| made.at),
-        };
-        let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
-            return false;
-        };
-        let gap = sprung.at.since(pressed);
-        let again = if gap <= REACTION_MS {
-            PRESSED_AGAIN_MS
-        } else {
-            BOUNCE_MS
-        };
-        let soon = at.since(sprung.at) <= again && gap <= BOUNCE_MS;
-        // A reading after the first press, other than of its own half-move, shows that a hand was at work.
-        let untouched = sensed.last_change() <= pressed + READ_MS;
-        if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
-            return false;
-        }
-        self.forget_last_press();
-        true
-    }
-
-    /// The link was down for a while, and now the time of `side` runs. If the last press that was heard was
-    /// by `side`, the lever has gone back since.
-    pub(in crate::watcher) fn sprang_back(&mut self, side: Color) {
-        let last = self.presses.last();
-        if last.is_some_and(|press| press.side == side) {
-            self.forget_last_press();
-        }
-    }
-
-    /// True when `press` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
-    pub(super) fn is_no_reaction(&self, press: &Press) -> bool {
-        let last = self
-            .course
-            .record
-            .last()
-            .filter(|last| last.completed_by == CompletedBy::Clock);
-        last.is_some_and(|last| (last.at..=last.at + REACTION_MS).contains(&press.at))
-    }
-
-    fn forget_last_press(&mut self) {
-        if let Some(press) = self.presses.take_last() {
-            self.course.lines.forget_press(press.at);
-        }
-    }
-
     /// Judges the oldest press that is not judged yet. Without one, looks for a move out of turn.
     pub(in crate::watcher) fn judge(&mut self, ctx: &mut Ctx<'_>) {
         if !self.is_watched() {
             return;
         }
-        if self.lost_track() {
+        if self.gap.lost_track(&self.course) {
             self.presses.clear();
             return;
         }
@@ -130,7 +57,14 @@ impl Game {
         if let Some(press) = self.presses.judged.clone()
             && (self.take_back_by_press(ctx, &press)
                 || self.go_on_from_set_up(ctx, &press)
-                || self.go_on_after_pass(ctx, &press))
+                || passed::go_on(
+                    ctx,
+                    &mut self.course,
+                    &self.cases,
+                    &self.unread,
+                    &self.presses,
+                    &press,
+                ))
         {
             return;
         }
@@ -140,8 +74,82 @@ impl Game {
         if let Some(press) = self.presses.judged.clone() {
             self.judge_press(ctx, press);
         } else {
-            self.out_of_turn(ctx);
+            let found = displaced::out_of_turn(ctx, &self.trust());
+            if let Some(finding) = found {
+                self.accuse(ctx, finding, None);
+            }
         }
+    }
+
+    /// Goes back to the position after `ply` half-moves, which the players have put up. Unless they put an irregularity right so,
+    /// the half-moves after it count again if nobody plays on from there.
+    pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
+        let by_ruling = self.cases.at_board().next().is_some();
+        let mut withdrawn = self.course.record[ply..].to_vec();
+        withdrawn.append(&mut self.course.record.withdrawn);
+        // Somebody may have stopped the clock because of an act that was excused after a gap.
+        let is_reported = self.cases.open.iter().any(|open| open.ply == ply + 1);
+        if !is_reported && was_noticed(ctx, &self.course.record, ply + 1) {
+            self.accuse_of_last(ctx);
+        }
+        self.takebacks().go_back(ctx, ply, "position_put_up_again");
+        if !by_ruling && !ctx.clock.runs() {
+            self.course.record.withdrawn = withdrawn;
+        }
+    }
+
+    /// The player to move has pressed without a half-move, and the board stands as before the last one. Returns true while nobody knows
+    /// whether that is taken back, and once it was.
+    fn take_back_by_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let positions = Positions {
+            course: &self.course,
+            cases: &self.cases,
+            unread: &self.unread,
+        };
+        let is_sound = !self.doubt.any();
+        match gives_back(ctx, &positions, &mut self.presses, is_sound, press) {
+            GivenBack::No => false,
+            GivenBack::Unknown => true,
+            GivenBack::Yes(ply) => {
+                // Play goes on from there.
+                self.presses.judged = None;
+                self.take_back(ctx, ply);
+                for later in &self.presses.later {
+                    self.course.lines.press(later.at, ctx.sensed, later.side);
+                }
+                true
+            }
+        }
+    }
+
+    /// The game goes on from what was set up while the clock stood, where `press` shows so. Returns true if it does.
+    fn go_on_from_set_up(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let Some(set_up) = self.set_up.take() else {
+            return false;
+        };
+        let set_up = match SetUp::after(ctx, &self.positions(), set_up, press) {
+            SetUp::Explained => return false,
+            SetUp::Stands(set_up) => {
+                self.set_up = Some(set_up);
+                return false;
+            }
+            SetUp::GoesOn(set_up) => set_up,
+        };
+        let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
+                       one was meant, stop the clock and put that up, or send `set_position`.";
+        self.course.notice(ctx, notice::POSITION_SET_UP, message);
+        while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
+            self.cases
+                .resolve(ctx, &self.course, index, Resolution::Superseded);
+        }
+        let mut presses = std::mem::take(&mut self.presses);
+        self.go_on_from(ctx, &set_up, press.side);
+        presses.judged.get_or_insert_with(|| press.clone());
+        for press in presses.judged.iter().chain(&presses.later) {
+            self.course.lines.press(press.at, ctx.sensed, press.side);
+        }
+        self.presses = presses;
+        true
     }
 
     /// Judges a press whose best hypothesis is an illegal act. Returns true when there is one, even if it is
@@ -207,19 +215,19 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return;
         }
-        let best = self.course.lines.best();
-        if best.awaits() != Some(press.at) {
+        if self.course.lines.best().awaits() != Some(press.at) {
             if self.single_act(ctx, &press) {
                 return;
             }
-            if self.early_reply(press.side, press.at) && !self.is_unproven(ctx, Some(press.at)) {
-                self.knocked_like_a_move(ctx, &press);
+            let is_early = early_reply(self.course.lines.best(), press.side, press.at);
+            if is_early && !self.trust().is_unproven(ctx, Some(press.at)) {
+                self.look_at_early_reply(ctx, &press);
             } else {
                 self.presses.judged = None;
             }
             return;
         }
-        if ctx.now.since(press.at) > GIVE_UP_MS || self.gap {
+        if ctx.now.since(press.at) > GIVE_UP_MS || self.gap.is_open {
             self.presses.judged = None;
             return;
         }
@@ -240,14 +248,14 @@ impl Game {
             ctx.at(ctx.now + 200);
             return;
         }
-        let explanation = explain(self.course.record.stand(), &self.seen_at(ctx, &press));
+        let explanation = explain(self.course.record.stand(), &seen_at(ctx, &self.course, &press));
         let promotion = matches!(
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
         );
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let wait = if self.is_no_reaction(&press) && ctx.clock.runs() {
+        let wait = if self.course.record.is_no_reaction(press.at) && ctx.clock.runs() {
             PRESSED_AGAIN_MS
         } else {
             JUDGE_MS
@@ -257,7 +265,7 @@ impl Game {
             return;
         }
         let stands = stands_where_it_may_not(&explanation);
-        if !promotion && self.may_be_innocent(ctx) {
+        if !promotion && may_be_innocent(ctx, &self.course.lines) {
             ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 300);
             return;
@@ -269,33 +277,79 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return;
         }
-        let seen = self.seen_at(ctx, &press);
+        let seen = seen_at(ctx, &self.course, &press);
         self.accuse_press(ctx, &press, seen);
     }
 
-    /// True while a hypothesis that explains the press, with the help of sensor faults or a fall, is not much
-    /// less likely than the one that does not.
-    fn may_be_innocent(&self, ctx: &Ctx<'_>) -> bool {
-        let awaited = self.course.lines.best().awaits();
-        let limit = self.course.lines.best().total(ctx.sensed, ctx.now) + INNOCENT;
-        let mut lines = self.course.lines.all();
-        lines.any(|line| {
-            let faults = line.faults();
-            // The piece may also be one of a half-move that the record has otherwise.
-            let unread = line.plies.iter().any(|ply| !ply.landed);
-            let broken = unread || faults.hidden.any() || faults.fall.is_some();
-            // Such a hypothesis may itself wait for a half-move of another press.
-            broken && line.awaits() != awaited && line.total(ctx.sensed, ctx.now) <= limit
-        })
+    /// Waits for the press of an early reply. If none comes, reports its piece as displaced.
+    fn look_at_early_reply(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
+        match displaced::knocked(ctx, &self.course, &self.cases, press) {
+            EarlyReply::Open => {}
+            EarlyReply::Settled => self.presses.judged = None,
+            EarlyReply::Knocked(finding) => {
+                self.presses.judged = None;
+                self.accuse(ctx, *finding, None);
+                displaced::leave_open(ctx, &mut self.course);
+            }
+        }
     }
 
-    /// A dump shows `after` where updates had told `before`. If the watcher kept `before` as the placement at
-    /// rest after a press, it corrects that.
-    pub(in crate::watcher) fn stood_at_press(&mut self, before: &Placement, after: &Placement) {
-        let rest = self.presses.judged.as_mut().and_then(|press| press.rest.as_mut());
-        if let Some(rest) = rest.filter(|rest| *rest == before) {
-            rest.clone_from(after);
+    /// Returns true when nobody is to be accused, at least not yet.
+    fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        match self.trust().excuse(ctx) {
+            Excuse::No => return false,
+            Excuse::Open => {}
+            Excuse::Untold { pressed, is_excused } => {
+                let (course, doubt) = (&mut self.course, &mut self.doubt);
+                untold::take_as_it_stands(ctx, course, doubt, &mut self.presses, pressed);
+                self.doubt.excused = is_excused.then_some(self.course.record.plies());
+            }
         }
+        true
+    }
+
+    /// After a gap the record and the board have gone apart. Takes the game up from what stands on the board.
+    pub(super) fn take_up_what_stands(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(turn) = self.trust().stands_apart(ctx) else {
+            return;
+        };
+        let message = "What was told of the gap does not lead to what stands on the board: the game goes on from there.";
+        self.course.notice(ctx, notice::GAP_NOT_EXPLAINED, message);
+        self.go_on_from(ctx, ctx.sensed.placement(), turn);
+    }
+
+    /// The game goes on from `standing`, with `turn` to move, by half-moves that the watcher cannot name.
+    fn go_on_from(&mut self, ctx: &mut Ctx<'_>, standing: &Placement, turn: Color) {
+        untold::lead_to(ctx, &mut self.course, &mut self.doubt, standing, turn);
+        self.doubt.absent |= self.trust().is_board_faulty();
+        self.gap.unbridged = None;
+        self.presses.clear();
+        self.course.restart_lines(ctx);
+    }
+
+    /// The player to move has pressed and no legal half-move explains the board.
+    fn accuse_press(&mut self, ctx: &mut Ctx<'_>, press: &Press, seen: Placement) {
+        if self.course.to_move() != press.side {
+            self.presses.judged = None;
+            return;
+        }
+        if self.presses.may_have_lost(ctx, press.at) {
+            ctx.wait_for("a dump: this board loses updates");
+            return;
+        }
+        let found = match FoundAtPress::of(ctx, &self.course, press, seen) {
+            AtPress::Waits => return,
+            AtPress::Earlier => {
+                self.presses.judged = None;
+                self.course.lines.forget_presses();
+                return;
+            }
+            AtPress::By(found) => found,
+        };
+        self.presses.judged = None;
+        self.accuse(ctx, found.finding.clone(), found.act.as_ref());
+        let is_ruled = self.cases.open.last().is_some_and(|open| open.ruled.is_some());
+        found.go_on(ctx, &mut self.course, &self.presses, is_ruled);
     }
 
     /// True when the press answers an irregularity of the opponent: it is open, and the player has moved no
@@ -331,7 +385,7 @@ impl Game {
             return false;
         };
         if unsaid > 1
-            || !matches!(explain(&best.stand, &self.seen_at(ctx, press)), Explanation::Illegal(act) if act.from_to().is_some())
+            || !matches!(explain(&best.stand, &seen_at(ctx, &self.course, press)), Explanation::Illegal(act) if act.from_to().is_some())
         {
             return false;
         }
@@ -349,7 +403,7 @@ impl Game {
             return false;
         };
         let before = self.course.record.stand().clone();
-        let seen = self.seen_at(ctx, press);
+        let seen = seen_at(ctx, &self.course, press);
         // A square that was wrong before explains itself.
         let wrong = made.stand.placement().differing(&seen);
         if !(wrong & best.misplaced(ctx.sensed)).any() {
@@ -367,7 +421,8 @@ impl Game {
                     matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
                 };
                 let fell = |line: &Line| line.faults().fall.is_some_and(|fall| !fall.is_over());
-                let likely = self.nearly_as_likely(ctx, suspect) && !self.nearly_as_likely(ctx, fell);
+                let likely = nearly_as_likely(ctx, &self.course.lines, suspect)
+                    && !nearly_as_likely(ctx, &self.course.lines, fell);
                 one && (act.reason.is_of_castling() || likely)
             }
             Explanation::PawnNotReplaced { .. }
@@ -376,55 +431,12 @@ impl Game {
             Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
         };
         let noticed = is_noticed(ctx.clock.stopped_at, press.at);
-        if !by_one || !stands && !noticed && self.is_unproven(ctx, Some(press.at)) {
+        if !by_one || !stands && !noticed && self.trust().is_unproven(ctx, Some(press.at)) {
             return false;
         }
         if ctx.is_told(press.at, judged_after(ctx)) {
             self.accuse_press(ctx, press, seen);
         }
         true
-    }
-
-    /// True when a hypothesis for which `holds` is true costs little more than the best one.
-    fn nearly_as_likely(&self, ctx: &Ctx<'_>, holds: impl Fn(&Line) -> bool) -> bool {
-        let limit = self.course.lines.best().total(ctx.sensed, ctx.now) + NEARLY;
-        let mut lines = self.course.lines.all();
-        lines.any(|line| holds(line) && line.total(ctx.sensed, ctx.now) <= limit)
-    }
-
-    /// The placement after the press, once the board had come to rest. The player did not cause a difference
-    /// from before that player's turn, so such squares get the piece that the record has there.
-    fn seen_at(&self, ctx: &Ctx<'_>, press: &Press) -> Placement {
-        let mut seen = press
-            .rest
-            .clone()
-            .unwrap_or_else(|| ctx.sensed.placement().clone());
-        // Undoes what was played after the press.
-        let best = self.course.lines.best();
-        if let Some(made) = best
-            .plies
-            .get(self.course.announced())
-            .filter(|ply| ply.pressed == Some(press.at))
-        {
-            let then = made.stand.placement();
-            for square in then.differing(best.placement()) {
-                if seen.at(square) == best.placement().at(square) {
-                    seen.set(square, then.at(square));
-                }
-            }
-        }
-        let Some(last) = self.course.record.last() else {
-            return seen;
-        };
-        let expected = last.stand.placement();
-        for square in expected.differing(&seen) {
-            let since = ctx.sensed.since(square);
-            // What a dump showed had changed some time before it.
-            let unseen = ctx.sensed.seen_at(square).is_none();
-            if since + OLD_MS < last.at || unseen && since < last.at {
-                seen.set(square, expected.at(square));
-            }
-        }
-        seen
     }
 }

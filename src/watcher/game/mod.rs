@@ -1,10 +1,11 @@
 //! The game at one board: its record, the hypotheses that go on from it, its open irregularities.
 
 pub(in crate::watcher) mod accuse;
-pub(in crate::watcher) mod advice;
+mod advice;
 mod after;
 mod amend;
 pub(in crate::watcher) mod array;
+mod bounced;
 pub(in crate::watcher) mod case_file;
 pub(in crate::watcher) mod cases;
 mod closing;
@@ -16,7 +17,8 @@ mod ending;
 mod exchanged;
 mod fallen;
 mod felt;
-mod finish;
+mod finding;
+pub(in crate::watcher) mod finish;
 pub(in crate::watcher) mod flags;
 pub(in crate::watcher) mod gap;
 pub(in crate::watcher) mod glimpse;
@@ -24,29 +26,35 @@ mod go_by;
 mod judge;
 mod made;
 pub(in crate::watcher) mod outcome;
-mod overruled;
+pub(in crate::watcher) mod overruled;
 mod passed;
 mod periods;
+mod positions;
 pub(in crate::watcher) mod press;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
 mod replaced;
+mod reported;
 mod set_up;
 pub(in crate::watcher) mod settle;
 mod sure;
 pub(in crate::watcher) mod touch;
+mod trust;
 mod turned;
 pub(in crate::watcher) mod unclocked;
 mod unread;
+mod untold;
 mod victim;
 mod waits;
 mod withdrawn;
 
 use std::sync::Arc;
 
-use shakmaty::Bitboard;
-
-use self::{cases::Cases, course::Course, finish::is_shown, outcome::GameOutcome, press::PressQueue};
+use self::{
+    after::Takebacks, cases::Cases, course::Course, finding::Finding, finish::ShownResult,
+    outcome::GameOutcome, overruled::Overruled, positions::Positions, press::PressQueue, reported::reported,
+    trust::Trust, victim::LeftPawn,
+};
 pub(super) use self::{
     cases::{Ended, Open},
     course::TakenBack,
@@ -54,11 +62,19 @@ pub(super) use self::{
     press::Press,
 };
 use crate::{
-    board::{Placement, Sensed, Stand},
-    event::{Body, GameResult, Why, notice},
+    board::{IllegalAct, Orientation, Placement, Sensed, Stand},
+    dgt::Squares,
+    event::{GameResult, Resolution, Why, notice},
     time::Millis,
-    watcher::{Rules, Table, ctx::Ctx},
+    watcher::{
+        Rules, Table,
+        command::{CommandError, Correct, Report},
+        ctx::Ctx,
+    },
 };
+
+/// For this long after the clock was stopped, late updates may still belong to a half-move.
+const FREEZE_MS: u64 = 700;
 
 /// The game at one board.
 #[derive(Clone, Debug)]
@@ -70,17 +86,11 @@ pub(super) struct Game {
     pub(super) rules: Arc<Rules>,
     /// Other rules, of which a notice has said that they wait for the next game.
     pub(super) rules_waiting: Option<Rules>,
-    /// When the game began, or the daemon took it up.
-    pub(super) began: Millis,
     /// What players do who play on although the clock stands.
     pub(super) unclocked: unclocked::Unclocked,
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
     pub(super) outcome: GameOutcome,
-    /// Squares for which the watcher gave notice that they are not read.
-    pub(super) noticed: Bitboard,
-    /// Squares whose piece the board did not read before a restart.
-    pub(super) hidden_before: Bitboard,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
     /// Pieces and squares that the board does not read, as far as they are known.
@@ -88,26 +98,15 @@ pub(super) struct Game {
     pub(super) flags: flags::Flags,
     /// What hands did with pieces, for suspicions.
     pub(super) hands: touch::Hands,
-    /// The link broke, and the board has not been read since.
-    pub(super) gap: bool,
-    /// The clock, which had stood, was started again in the gap.
-    pub(super) restarts: bool,
-    /// Since when the board has been read without interruption: since the start, or since the last gap.
-    pub(super) read_since: Millis,
-    /// When the last gap ended in which pieces moved, and the clock may have been pressed.
-    pub(super) missed_until: Option<Millis>,
+    pub(super) gap: gap::Gap,
     /// When a player pressed with whose hand pieces fell, as the watcher suspects and has said.
     pub(super) suspected_fall: Option<Millis>,
     /// When a player pressed who had left on the board what he captured en passant, as the watcher suspects and has said.
     pub(super) suspected_victim: Option<Millis>,
-    /// A gap in the record that is not explained yet.
-    pub(super) unbridged: Option<gap::Unbridged>,
     /// A placement that does not count, because a person has put the record right.
-    pub(super) overruled: Option<doubt::Overruled>,
+    pub(super) overruled: Option<Overruled>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
     pub(super) set_up: Option<Placement>,
-    /// Whether the board's log is needed, and how far it is.
-    pub(super) recall: recall::Recall,
     pub(in crate::watcher) lump: glimpse::Lump,
 }
 
@@ -118,29 +117,101 @@ impl Game {
             table: Table::default(),
             rules: Arc::default(),
             rules_waiting: None,
-            began: now,
             unclocked: unclocked::Unclocked::default(),
             cases: Cases::default(),
             presses: PressQueue::default(),
             outcome: GameOutcome::default(),
-            noticed: Bitboard::EMPTY,
-            hidden_before: Bitboard::EMPTY,
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),
             flags: flags::Flags::default(),
             hands: touch::Hands::default(),
-            gap: false,
-            restarts: false,
-            read_since: now,
-            missed_until: None,
+            gap: gap::Gap::new(now),
             suspected_fall: None,
             suspected_victim: None,
-            unbridged: None,
             overruled: None,
             set_up: None,
-            recall: recall::Recall::default(),
             lump: glimpse::Lump::default(),
         }
+    }
+
+    /// Decides all that can be decided by now, in this order. Returns false where the board tells nothing of the game.
+    pub(super) fn review(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        if !self.is_watched() {
+            *ctx.sign_wanted = false;
+            self.outcome
+                .look_for_contradicted_mate(ctx, &self.course, self.gap.is_open);
+            if let Some(result) = self.outcome.corrected_by_kings(ctx, self.course.record.stand()) {
+                self.end_with(ctx, result, outcome::KINGS, None);
+            }
+            return false;
+        }
+        if let Some(stopped) = ctx.clock.stopped_at
+            && self.course.clock_used
+            && !self.course.lines.frozen
+            && !self.unclocked.is_played()
+            && ctx.passed(stopped, FREEZE_MS)
+        {
+            self.course.lines.frozen = true;
+        }
+        self.course.lines.tick(ctx.now, ctx.sensed);
+        if self.gap.is_open {
+            *ctx.sign_wanted = false;
+            return false;
+        }
+        if self.is_overruled(ctx) {
+            *ctx.sign_wanted = false;
+            self.look_for_flags(ctx);
+            return false;
+        }
+        self.unclocked
+            .look(ctx, &mut self.course, &self.cases, &self.unread);
+        // An accusation that waited for a sign of life comes before the next half-move of the record.
+        if std::mem::take(ctx.sign_wanted) {
+            self.judge(ctx);
+        }
+        if !*ctx.sign_wanted {
+            self.settle(ctx);
+        }
+        self.gap.recall.look_for_log(ctx, &self.course);
+        self.gap.recall.look_for_round_trip(ctx);
+        self.gap
+            .try_again(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
+        array::look_for_put_right(ctx, &mut self.course, &mut self.cases, &mut self.presses);
+        self.take_up_what_stands(ctx);
+        self.judge(ctx);
+        self.look_for_falls(ctx);
+        self.look_for_left_pawn(ctx);
+        self.takebacks().look_for_put_right(ctx);
+        let is_watched = self.is_watched();
+        if let Some(ply) = is_watched
+            .then(|| self.takebacks().look_for_earlier(ctx))
+            .flatten()
+        {
+            self.take_back(ctx, ply);
+        }
+        self.takebacks().look_for_exchanged(ctx);
+        replaced::look_for_replaced(ctx, &mut self.course, &mut self.cases);
+        self.look_for_unfelt(ctx);
+        self.look_for_flags(ctx);
+        if self.is_watched() {
+            self.look_for_result(ctx);
+        }
+        // Hands take the pieces off the board where the clock stands, or once the game is over.
+        let stands = self.course.clock_used && !ctx.clock.runs() && !self.unclocked.is_played();
+        if !stands {
+            self.unread
+                .look_for_dead_squares(ctx, &self.course, self.gap.read_since);
+        }
+        self.unread.look(ctx, &self.course, &mut self.doubt);
+        if self.is_watched() && self.doubt.is_excused_no_more(ctx, &self.course) {
+            self.accuse_of_last(ctx);
+        }
+        self.doubt.look(&self.course);
+        if self.is_watched() {
+            self.lump
+                .tell(ctx, &self.course, &mut self.cases, &mut self.hands);
+        }
+        true
     }
 
     /// True while nobody has touched a piece, and nothing was reported.
@@ -167,6 +238,58 @@ impl Game {
         };
         let waits = waits::JUDGE_MS + ctx.sensed.slack();
         self.is_unplayed() && press.side == self.course.record.stand().turn() && ctx.is_told(press.at, waits)
+    }
+
+    /// How far record and board are to be trusted.
+    pub(super) fn trust(&self) -> Trust<'_> {
+        Trust {
+            course: &self.course,
+            cases: &self.cases,
+            doubt: &self.doubt,
+            unread: &self.unread,
+            gap: &self.gap,
+            flags: &self.flags,
+            lump: &self.lump,
+        }
+    }
+
+    /// The positions of the game, as the board shows them.
+    pub(super) fn positions(&self) -> Positions<'_> {
+        Positions {
+            course: &self.course,
+            cases: &self.cases,
+            unread: &self.unread,
+        }
+    }
+
+    /// What goes back where half-moves are taken back, or put right.
+    pub(super) fn takebacks(&mut self) -> Takebacks<'_> {
+        Takebacks {
+            course: &mut self.course,
+            cases: &mut self.cases,
+            hands: &mut self.hands,
+            gap: &mut self.gap,
+            doubt: &mut self.doubt,
+            unread: &self.unread,
+        }
+    }
+
+    /// The clock runs again. If an earlier position stands on the board, the game goes on from there.
+    pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) {
+        if self.takebacks().started_again(ctx) {
+            return;
+        }
+        let Self {
+            course,
+            gap,
+            doubt,
+            cases,
+            unread,
+            ..
+        } = self;
+        if set_up::is_set_up(ctx, course, gap, doubt, cases, unread) {
+            self.set_up = Some(ctx.sensed.placement().clone());
+        }
     }
 
     /// True while the game has no result and is not parked.
@@ -196,7 +319,174 @@ impl Game {
         let before = std::mem::replace(&mut self.rules, rules.clone());
         self.rules_waiting = None;
         ctx.rules = rules;
-        self.cases.judge_anew(ctx, &self.course.record, &before);
+        go_by::judge_anew(ctx, &mut self.cases, &self.course.record, &before);
+    }
+
+    /// Reports an irregularity with what the Laws prescribe, and keeps its case open unless it is only a
+    /// suspicion. Returns the id.
+    pub(super) fn accuse(&mut self, ctx: &mut Ctx<'_>, finding: Finding, act: Option<&IllegalAct>) -> String {
+        if let Some(same) = advice::same_act(ctx, &self.cases, &finding) {
+            return same.id.clone();
+        }
+        let how_sure = self.trust().how_sure(ctx, &finding);
+        let is_over = self.outcome.result.is_some();
+        let case = advice::case(ctx, &self.course.record, &self.flags, is_over, &finding);
+        advice::report(ctx, &self.course, &mut self.cases, finding, case, how_sure, act)
+    }
+
+    /// Takes a person's report of an irregularity, and rules on it as on a finding of the sensors.
+    ///
+    /// # Errors
+    /// An error says why the report is refused.
+    pub(super) fn report(&mut self, ctx: &mut Ctx<'_>, report: Report) -> Result<(), CommandError> {
+        let finding = reported(ctx, &self.course.record, &self.cases, report)?;
+        self.accuse(ctx, finding, None);
+        Ok(())
+    }
+
+    /// Reports pieces that fell, if they did.
+    fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
+        let Some((finding, fall)) = fallen::found(ctx, &self.trust(), self.suspected_fall) else {
+            return;
+        };
+        self.unread.healed &= !fall.homes();
+        let id = self.accuse(ctx, finding, None);
+        let index = self.cases.find(|open| open.id == id);
+        if index.is_none() {
+            // A suspicion opens no case, and the watcher reports it once only.
+            self.suspected_fall = Some(fall.pressed);
+        }
+        match index {
+            _ if !fall.is_over() => {}
+            Some(index) => self.cases.resolve(ctx, &self.course, index, Resolution::Restored),
+            None => self.course.lines.forget_fall(&fall),
+        }
+    }
+
+    /// Reports a pawn that was left on the board, if one was.
+    fn look_for_left_pawn(&mut self, ctx: &mut Ctx<'_>) {
+        let left = LeftPawn::of(ctx, &self.trust(), self.suspected_victim);
+        let found = left.and_then(|left| left.finding(ctx, &self.course.record, &mut self.presses));
+        if let Some(finding) = found {
+            self.suspected_victim = Some(finding.at);
+            self.accuse(ctx, finding, None);
+        }
+    }
+
+    /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
+    fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
+        for side in self.flags.down(ctx, &self.course.record) {
+            if self.is_watched()
+                && let Some(finding) = self.flags.look(ctx, &self.course, &self.gap, side)
+            {
+                self.accuse(ctx, finding, None);
+            }
+        }
+    }
+
+    /// Reports the act that is the last half-move of the record, and had no name.
+    fn accuse_of_last(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some((finding, act)) = untold::last(&self.course.record) {
+            self.accuse(ctx, finding, Some(&act));
+        }
+    }
+
+    /// The board is read again after the link was down. Searches for what was played meanwhile.
+    pub(super) fn look_after_gap(&mut self, ctx: &mut Ctx<'_>) {
+        self.gap
+            .look_after(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
+    }
+
+    /// Takes the log of the board, which shows `raw` now.
+    pub(super) fn log_told(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        payload: &[u8],
+        orientation: Orientation,
+        raw: Option<Squares>,
+    ) {
+        let (is_watched, course) = (self.is_watched(), &mut self.course);
+        let told = self
+            .gap
+            .recall
+            .told(ctx, course, is_watched, payload, orientation, raw);
+        let Some((whole, path)) = told else { return };
+        self.gap.unbridged = None;
+        if recall::retell(ctx, course, &mut self.doubt, whole, &path) {
+            self.presses.clear();
+            self.hands = touch::Hands::default();
+        }
+    }
+
+    /// A person has put the record right. Notes what the board shows against it.
+    pub(super) fn overrule(&mut self, ctx: &Ctx<'_>) {
+        self.overruled = if self.gap.is_open {
+            Some(Overruled::Next)
+        } else {
+            Overruled::against(&self.positions(), ctx.sensed.placement())
+        };
+    }
+
+    /// Carries out a person's correction of the record.
+    ///
+    /// # Errors
+    /// An error says that a half-move does not exist or cannot be played.
+    pub(super) fn correct_record(&mut self, ctx: &mut Ctx<'_>, order: &Correct) -> Result<(), CommandError> {
+        if !correct::put_right(ctx, &mut self.course, &mut self.cases, &self.presses, order)? {
+            return Ok(());
+        }
+        self.hands = touch::Hands::default();
+        self.gap.unbridged = None;
+        self.overrule(ctx);
+        self.cases.played_on(ctx, &self.course);
+        if self.outcome.result.is_none() {
+            self.end_by_position(ctx);
+        }
+        Ok(())
+    }
+
+    /// Ends the game if the position after the last half-move ends it.
+    fn end_by_position(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some((result, reason)) = ending::ended(ctx, &self.course) {
+            self.end(ctx, result, reason);
+        }
+    }
+
+    /// True while the watcher does not listen to the board. No press can belong to what it shows.
+    pub(super) fn is_overruled(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some(before) = self.overruled.take() else {
+            return false;
+        };
+        let is_over = matches!(&before, Overruled::Shown(then) if then != ctx.sensed.placement());
+        self.overruled = before.hold_on(ctx, &self.positions());
+        if self.overruled.is_some() && !is_over && self.presses.judged.take().is_some() {
+            self.presses.later.clear();
+            self.course.restart_lines(ctx);
+        }
+        self.overruled.is_some()
+    }
+
+    /// Ends the game if the board shows a result. Where that contradicts the last ruling, a notice asks first, and the public waits for
+    /// the answer.
+    fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
+        let in_gap = self.gap.is_open;
+        let shown = self
+            .outcome
+            .look_for_shown(ctx, &self.course, &self.presses, in_gap);
+        let Some(ShownResult { result, by_kings, .. }) = shown else {
+            return;
+        };
+        let reason = if by_kings {
+            finish::settle_before_kings(ctx, &mut self.course, &mut self.cases);
+            outcome::KINGS
+        } else {
+            self.settle_rest(ctx);
+            outcome::SPECIAL_PIECE
+        };
+        if let Some(question) = finish::contradicts(&self.course.record, &self.cases, result) {
+            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
+        }
+        self.end(ctx, result, reason);
     }
 
     /// Ends the game, unless it has a result.
@@ -214,23 +504,7 @@ impl Game {
         reason: &str,
         note: Option<String>,
     ) {
-        if self.outcome.result.is_none() && !self.course.record.withdrawn.is_empty() {
-            self.course.reinstate(ctx, self.course.record.withdrawn.len());
-        }
-        self.outcome.result = Some(result);
-        self.outcome.parked = false;
-        self.outcome.confirmed = reason == "arbiter";
-        self.outcome.shown = is_shown(reason);
-        self.outcome.ended_by_hand = self.outcome.confirmed || self.outcome.shown;
-        self.presses.clear();
-        self.course.emit(
-            ctx,
-            None,
-            Body::GameEnded {
-                result,
-                reason: reason.into(),
-                note,
-            },
-        );
+        self.outcome
+            .end(ctx, &mut self.course, &mut self.presses, result, reason, note);
     }
 }

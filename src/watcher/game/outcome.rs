@@ -1,6 +1,19 @@
 //! The result of a game, and who or what gave it.
 
-use crate::event::GameResult;
+use super::{course::Course, press::PressQueue};
+use crate::{
+    event::{Body, GameResult},
+    watcher::ctx::Ctx,
+};
+
+/// The reasons that `game_ended` gives where the board showed the result.
+pub(super) const KINGS: &str = "kings_in_the_centre";
+pub(super) const SPECIAL_PIECE: &str = "special_piece";
+
+/// True if `reason` says that the board showed the result.
+fn is_shown(reason: &str) -> bool {
+    matches!(reason, KINGS | SPECIAL_PIECE)
+}
 
 /// How a game ended, or stands.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,5 +37,45 @@ impl GameOutcome {
     /// True while the game has no result and is not parked.
     pub(in crate::watcher) fn is_open(self) -> bool {
         self.result.is_none() && !self.parked
+    }
+
+    /// Ends the game, or gives it another result, with a person's remark.
+    pub(super) fn end(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        course: &mut Course,
+        presses: &mut PressQueue,
+        result: GameResult,
+        reason: &str,
+        note: Option<String>,
+    ) {
+        if self.result.is_none() && !course.record.withdrawn.is_empty() {
+            course.reinstate(ctx, course.record.withdrawn.len());
+        }
+        self.result = Some(result);
+        self.parked = false;
+        self.confirmed = reason == "arbiter";
+        self.shown = is_shown(reason);
+        self.ended_by_hand = self.confirmed || self.shown;
+        presses.clear();
+        course.emit(
+            ctx,
+            None,
+            Body::GameEnded {
+                result,
+                reason: reason.into(),
+                note,
+            },
+        );
+    }
+
+    /// Lets a game go on that had ended or was parked.
+    pub(in crate::watcher) fn take_up_again(&mut self, ctx: &mut Ctx<'_>, course: &Course) {
+        if !self.is_open() {
+            self.result = None;
+            self.show_spent = true;
+            self.parked = false;
+            course.emit(ctx, None, Body::GameResumed { reason: None });
+        }
     }
 }

@@ -5,67 +5,63 @@
 //! played again because it still does. The arbiter's record counts, and the watcher listens to the board again
 //! once the board has changed.
 
-use super::{Game, doubt::Overruled};
+use serde::{Deserialize, Serialize};
+
+use super::positions::Positions;
 use crate::{board::Placement, watcher::ctx::Ctx};
 
 /// How long the board must show something else. A piece that is adjusted is back sooner.
 const OTHERWISE_MS: u64 = 1500;
+
+/// A reading that contradicts the record and does not count, because a person has put the record right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::watcher) enum Overruled {
+    /// The next position that is read, if it is an earlier one of the game.
+    Next,
+    /// This placement, which stands on the board.
+    Shown(Placement),
+}
 
 impl Overruled {
     /// True while `seen` is the placement that does not count.
     pub(in crate::watcher) fn is_shown(&self, seen: &Placement) -> bool {
         matches!(self, Self::Shown(then) if then == seen)
     }
-}
 
-impl Game {
-    /// A person has put the record right. Notes what the board shows against it.
-    pub(in crate::watcher) fn overrule(&mut self, ctx: &Ctx<'_>) {
-        self.overruled = if self.gap {
-            Some(Overruled::Next)
-        } else {
-            self.contradicting(ctx)
-        };
+    /// What `seen` shows against the record.
+    pub(super) fn against(positions: &Positions<'_>, seen: &Placement) -> Option<Self> {
+        let record = &positions.course.record;
+        let is_start = record.start.placement().agrees(seen);
+        let is_before =
+            !record.stand().placement().agrees(seen) && (is_start || positions.earlier(seen).is_some());
+        (is_before || is_foreign(positions, seen)).then(|| Self::Shown(seen.clone()))
     }
 
-    fn contradicting(&self, ctx: &Ctx<'_>) -> Option<Overruled> {
-        let seen = ctx.sensed.placement();
-        let is_start = self.course.record.start.placement().agrees(seen);
-        let is_before = !self.course.record.stand().placement().agrees(seen)
-            && (is_start || self.earlier(seen).is_some());
-        (is_before || self.is_foreign(seen)).then(|| Overruled::Shown(seen.clone()))
-    }
-
-    /// True when pieces stand in `seen` that no half-move from the record can have brought there. A piece that is merely
-    /// missing may be in a hand, or not be read.
-    fn is_foreign(&self, seen: &Placement) -> bool {
-        let stand = self.course.record.stand();
-        let strange = stand.placement().differing(seen) & seen.occupied();
-        let mut ways = stand.candidates();
-        strange.any() && !ways.any(|way| way.squares().is_superset(strange))
-    }
-
-    /// True while the watcher does not listen to the board. No press can belong to what it shows.
-    pub(in crate::watcher) fn is_overruled(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if self.overruled == Some(Overruled::Next) {
-            self.overruled = self.contradicting(ctx);
-        }
-        let Some(Overruled::Shown(then)) = &self.overruled else {
-            return false;
-        };
+    /// What does not count from now on.
+    pub(super) fn hold_on(self, ctx: &mut Ctx<'_>, positions: &Positions<'_>) -> Option<Self> {
         let sensed = ctx.sensed;
         let seen = sensed.placement();
-        let stands = then == seen;
-        if !stands && (self.course.record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) {
-            // The players may make the entered half-moves on the board one by one.
-            let goes_on = self.earlier(then) < self.earlier(seen);
-            self.overruled = self.contradicting(ctx).filter(|_| goes_on);
-            return self.overruled.is_some();
+        let record = &positions.course.record;
+        match self {
+            Self::Next => Self::against(positions, seen),
+            Self::Shown(then)
+                if then != *seen && (record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) =>
+            {
+                // The players may make the entered half-moves on the board one by one.
+                let goes_on = positions.earlier(&then) < positions.earlier(seen);
+                Self::against(positions, seen).filter(|_| goes_on)
+            }
+            shown @ Self::Shown(_) => Some(shown),
         }
-        if stands && self.presses.judged.take().is_some() {
-            self.presses.later.clear();
-            self.course.restart_lines(ctx);
-        }
-        true
     }
+}
+
+/// True when pieces stand in `seen` that no half-move from the record can have brought there. A piece that is merely
+/// missing may be in a hand, or not be read.
+fn is_foreign(positions: &Positions<'_>, seen: &Placement) -> bool {
+    let stand = positions.course.record.stand();
+    let strange = stand.placement().differing(seen) & seen.occupied();
+    let mut ways = stand.candidates();
+    strange.any() && !ways.any(|way| way.squares().is_superset(strange))
 }

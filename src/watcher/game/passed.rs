@@ -1,6 +1,6 @@
 //! A player pressed without a move, and his opponent simply moved: the turn has passed.
 
-use super::{Game, Open, Press, waits::JUDGE_MS};
+use super::{Open, Press, cases::Cases, course::Course, press::PressQueue, unread::Unread, waits::JUDGE_MS};
 use crate::{
     board::{Line, Placement, Sensed},
     event::CompletedBy,
@@ -8,48 +8,53 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-impl Game {
-    /// The player whose turn it is not has pressed for a half-move of his, after a press without a move that was reported. That one
-    /// counts as a half-move then, which has no name. Returns true if so, and while it may be.
-    pub(super) fn go_on_after_pass(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let ply = self.course.record.plies() + 1;
-        if press.side == self.course.to_move() || self.course.announced() > 0 {
-            return false;
-        }
-        let passed = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply;
-        let Some(said) = self.cases.find(passed).map(|index| self.cases.open[index].said) else {
-            return false;
-        };
-        let is_explained = |line: &Line| {
-            let is_legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-            is_legal && self.unread.is_shown(line.placement(), ctx.sensed.placement())
-        };
-        let stand = self.course.record.stand().clone();
-        let left = stand.left_as(stand.placement());
-        let mut replies = left.candidates().map(|reply| reply.after(stand.placement()));
-        let reply = replies.find(|after| shows(after, ctx.sensed, press));
-        let Some(replied) = reply.filter(|_| !self.course.lines.all().any(is_explained)) else {
-            return false;
-        };
-        // The updates of his half-move may be lost. A dump would tell of it. Without one, he goes on as if there were none.
-        let read = ctx.sensed.last_dump().is_some_and(|dump| dump + JUDGE_MS >= said);
-        let goes_on = replied.differing(ctx.sensed.placement()).any();
-        if !read && !goes_on {
-            ctx.wait_for("a dump, or the next half-move of who pressed without one");
-            return true;
-        }
-        let presses = self.presses.judged.iter().chain(&self.presses.later);
-        let presses = presses.map(|press| (press.side, press.at));
-        let passed = Line::new(stand, ctx.sensed, ctx.now).after_pass(ctx.sensed, ctx.now, presses);
-        let Some(ply) = passed.plies.last().cloned() else {
-            return false;
-        };
-        // The hypotheses that he had moved, and the board did not tell, stay.
-        self.course.announce(ctx, &ply, CompletedBy::Reply);
-        self.course.lines.add(ctx.now, ctx.sensed, passed);
-        self.course.lines.grow_all(ctx.now, ctx.sensed);
-        true
+/// The player whose turn it is not has pressed for a half-move of his, after a press without a move that was reported. That one
+/// counts as a half-move then, which has no name. Returns true if so, and while it may be.
+pub(super) fn go_on(
+    ctx: &mut Ctx<'_>,
+    course: &mut Course,
+    cases: &Cases,
+    unread: &Unread,
+    presses: &PressQueue,
+    press: &Press,
+) -> bool {
+    let ply = course.record.plies() + 1;
+    if press.side == course.to_move() || course.announced() > 0 {
+        return false;
     }
+    let passed = |open: &Open| open.kind == IrregularityKind::PressWithoutMove && open.ply == ply;
+    let Some(said) = cases.find(passed).map(|index| cases.open[index].said) else {
+        return false;
+    };
+    let is_explained = |line: &Line| {
+        let is_legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
+        is_legal && unread.is_shown(line.placement(), ctx.sensed.placement())
+    };
+    let stand = course.record.stand().clone();
+    let left = stand.left_as(stand.placement());
+    let mut replies = left.candidates().map(|reply| reply.after(stand.placement()));
+    let reply = replies.find(|after| shows(after, ctx.sensed, press));
+    let Some(replied) = reply.filter(|_| !course.lines.all().any(is_explained)) else {
+        return false;
+    };
+    // The updates of his half-move may be lost. A dump would tell of it. Without one, he goes on as if there were none.
+    let read = ctx.sensed.last_dump().is_some_and(|dump| dump + JUDGE_MS >= said);
+    let goes_on = replied.differing(ctx.sensed.placement()).any();
+    if !read && !goes_on {
+        ctx.wait_for("a dump, or the next half-move of who pressed without one");
+        return true;
+    }
+    let pressed = presses.judged.iter().chain(&presses.later);
+    let pressed = pressed.map(|press| (press.side, press.at));
+    let passed = Line::new(stand, ctx.sensed, ctx.now).after_pass(ctx.sensed, ctx.now, pressed);
+    let Some(ply) = passed.plies.last().cloned() else {
+        return false;
+    };
+    // The hypotheses that he had moved, and the board did not tell, stay.
+    course.announce(ctx, &ply, CompletedBy::Reply);
+    course.lines.add(ctx.now, ctx.sensed, passed);
+    course.lines.grow_all(ctx.now, ctx.sensed);
+    true
 }
 
 /// True where `replied` stands, but for pieces that were lifted since the press.

@@ -1,7 +1,7 @@
 //! After a gap that leaves half-moves ambiguous, the watcher asks the board for its log, and takes the
 //! half-moves from there into the record. If it has reported others meanwhile, it corrects them.
 
-use super::Game;
+use super::{course::Course, doubt::Doubt};
 use crate::{
     board::{Bill, Line, Orientation, PlyKind},
     dgt::{ClockSide, Squares, eventlog::LogRecords},
@@ -98,93 +98,90 @@ impl Recall {
     }
 }
 
-impl Game {
-    /// Keeps the record and the readings `raw` that go with it, if nothing is known to be missing.
-    pub(in crate::watcher) fn note_whole(&mut self, raw: &Squares, pressed: Option<Presses>) {
-        if !self.gap && self.unbridged.is_none() && !self.recall.log.is_awaited() && !self.recall.unproven {
-            self.recall.whole = Some(WholeRecord {
-                plies: self.course.record.plies(),
+impl Recall {
+    /// Keeps the record of `plies` half-moves and the readings `raw` that go with it, while no half-moves are awaited from the log.
+    pub(in crate::watcher) fn note_whole(&mut self, plies: usize, raw: &Squares, pressed: Option<Presses>) {
+        if !self.is_awaited() && !self.unproven {
+            self.whole = Some(WholeRecord {
+                plies,
                 squares: *raw,
                 pressed,
             });
         }
     }
 
-    /// Takes the log of the board, which shows `raw` now.
-    pub(in crate::watcher) fn log_told(
+    /// Takes the log of the board, which shows `raw` now. Returns what it tells, and after how many half-moves of the record.
+    pub(super) fn told(
         &mut self,
         ctx: &mut Ctx<'_>,
+        course: &Course,
+        is_watched: bool,
         payload: &[u8],
         orientation: Orientation,
         raw: Option<Squares>,
-    ) {
+    ) -> Option<(usize, Vec<Unseen>)> {
         // Another program on the line may have asked for it.
-        let Log::Asked { need, .. } = self.recall.log else {
-            return;
+        let Log::Asked { need, .. } = self.log else {
+            return None;
         };
-        self.recall.log = Log::Over;
-        let (Some(whole), Some(present)) = (self.recall.whole.take(), raw) else {
-            return;
-        };
-        if !self.is_watched() {
-            return;
-        }
+        self.log = Log::Over;
+        let (whole, present) = self.whole.take().zip(raw).filter(|_| is_watched)?;
         let missed = onboard_log::missed(LogRecords::new(payload), &whole.squares, whole.pressed, &present);
-        let told = missed.and_then(|missed| self.unseen(ctx, &whole, &missed, orientation));
-        match told {
-            Some(path) => self.recall_moves(ctx, whole.plies, &path),
-            None => self.log_useless(ctx, need, "does not fit what stood on the board"),
+        let told = missed.and_then(|missed| unseen(ctx, course, &whole, &missed, orientation));
+        if told.is_none() {
+            log_useless(ctx, course, need, "does not fit what stood on the board");
         }
+        told.map(|path| (whole.plies, path))
     }
 
     /// After a new gap nothing is requested yet.
-    pub(super) fn recall_anew(&mut self) {
-        if self.recall.log != Log::Mute {
-            self.recall.log = Log::Unneeded;
+    pub(super) fn anew(&mut self) {
+        if self.log != Log::Mute {
+            self.log = Log::Unneeded;
         }
     }
 
     /// After a gap the board stands as before. The clock will show whether pieces moved and came back.
-    pub(in crate::watcher) fn stands_as_before(&mut self) {
-        self.recall.unproven = self.course.clock_used;
+    pub(in crate::watcher) fn stands_as_before(&mut self, clock_used: bool) {
+        self.unproven = clock_used;
     }
 
     /// Asks for the log where the clock was pressed although the board stands as before a gap: pieces may
     /// have moved and come back.
-    pub(in crate::watcher) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
-        if !self.recall.unproven {
+    pub(super) fn look_for_round_trip(&mut self, ctx: &Ctx<'_>) {
+        if !self.unproven {
             return;
         }
-        let pressed = self.recall.whole.as_ref().and_then(|whole| whole.pressed);
+        let pressed = self.whole.as_ref().and_then(|whole| whole.pressed);
         let gone_on = match pressed {
             Some(pressed) if ctx.clock.attached != Some(false) => ctx.clock.has_gone_on(pressed),
             _ => Some(false),
         };
         let Some(gone_on) = gone_on else { return };
-        self.recall.unproven = false;
+        self.unproven = false;
         if gone_on {
-            self.recall_anew();
-            self.want_log(Need::Check);
+            self.anew();
+            self.want(Need::Check);
         }
     }
 
     /// True where the board's log may tell what was missed, if it is asked for.
-    pub(super) fn may_recall(&self) -> bool {
-        self.recall.log != Log::Mute && self.recall.whole.is_some()
+    pub(super) fn may_tell(&self) -> bool {
+        self.log != Log::Mute && self.whole.is_some()
     }
 
     /// Asks the board for its log, unless that was done.
-    pub(super) fn want_log(&mut self, new: Need) {
-        match &mut self.recall.log {
-            log @ Log::Unneeded if self.recall.whole.is_some() => *log = Log::Wanted(new),
+    pub(super) fn want(&mut self, new: Need) {
+        match &mut self.log {
+            log @ Log::Unneeded if self.whole.is_some() => *log = Log::Wanted(new),
             Log::Wanted(need) | Log::Asked { need, .. } => *need = new.max(*need),
             Log::Unneeded | Log::Over | Log::Mute => {}
         }
     }
 
     /// True while half-moves that a search found wait for the log.
-    pub(super) fn awaits_log(&self, ctx: &mut Ctx<'_>) -> bool {
-        match self.recall.log {
+    pub(super) fn is_decisive(&self, ctx: &mut Ctx<'_>) -> bool {
+        match self.log {
             Log::Wanted(Need::Decide) => true,
             Log::Asked {
                 at,
@@ -196,87 +193,90 @@ impl Game {
     }
 
     /// True while the log may still come.
-    pub(super) fn recalls(&self) -> bool {
-        self.recall.log.is_awaited()
+    pub(super) fn is_awaited(&self) -> bool {
+        self.log.is_awaited()
     }
 
     /// Stops waiting for a log that does not come.
-    pub(in crate::watcher) fn look_for_log(&mut self, ctx: &mut Ctx<'_>) {
-        if let Log::Asked { at, need, .. } = self.recall.log
+    pub(super) fn look_for_log(&mut self, ctx: &mut Ctx<'_>, course: &Course) {
+        if let Log::Asked { at, need, .. } = self.log
             && ctx.passed(at, LOG_MS)
         {
-            self.recall.log = Log::Mute;
-            self.log_useless(ctx, need, "has not come");
+            self.log = Log::Mute;
+            log_useless(ctx, course, need, "has not come");
         }
     }
+}
 
-    fn log_useless(&mut self, ctx: &mut Ctx<'_>, need: Need, why: &str) {
-        if need != Need::Decide {
-            return;
-        }
-        let message = format!(
-            "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
-        );
-        self.course
-            .notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
+fn log_useless(ctx: &mut Ctx<'_>, course: &Course, need: Need, why: &str) {
+    if need != Need::Decide {
+        return;
     }
+    let message = format!(
+        "The board was asked for its log, which {why}: half-moves that were missed stay as they were found, or open."
+    );
+    course.notice(ctx, crate::event::notice::BOARD_LOG_USELESS, &message);
+}
 
-    /// The half-moves of the log, if they lead to the position on the board.
-    fn unseen(
-        &self,
-        ctx: &Ctx<'_>,
-        whole: &WholeRecord,
-        missed: &Missed,
-        orientation: Orientation,
-    ) -> Option<Vec<Unseen>> {
-        // A search finds what happened without power as well as the log does, and finds all orders of it.
-        if whole.plies > self.course.record.plies() || missed.is_blind {
-            return None;
-        }
-        let root = self.course.record.stand_at(whole.plies);
-        let white: Option<ClockSide> = ctx.clock.white_side();
-        let path = onboard_log::played(root, missed, orientation, white);
-        onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
+/// The half-moves of the log, if they lead to the position on the board.
+fn unseen(
+    ctx: &Ctx<'_>,
+    course: &Course,
+    whole: &WholeRecord,
+    missed: &Missed,
+    orientation: Orientation,
+) -> Option<Vec<Unseen>> {
+    // A search finds what happened without power as well as the log does, and finds all orders of it.
+    if whole.plies > course.record.plies() || missed.is_blind {
+        return None;
     }
+    let root = course.record.stand_at(whole.plies);
+    let white: Option<ClockSide> = ctx.clock.white_side();
+    let path = onboard_log::played(root, missed, orientation, white);
+    onboard_log::leads_to(&path, root, ctx.sensed.placement()).then_some(path)
+}
 
-    /// Replaces the half-moves after the first `whole` of the record by those of `path`.
-    fn recall_moves(&mut self, ctx: &mut Ctx<'_>, whole: usize, path: &[Unseen]) {
-        self.unbridged = None;
-        let said = &self.course.record[whole..];
-        let right = path
-            .iter()
-            .zip(said)
-            .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
-            .count();
-        if right == path.len() {
-            // The record is right, and play may have gone on.
-            self.doubt.gap_is_known();
-            return;
-        }
-        self.doubt.gap_is_known();
-        if whole + right < self.course.record.plies() {
-            self.doubt.shake(self.course.record.plies());
-            self.course.retract(ctx, whole + right, "correction");
-        }
-        self.presses.clear();
-        self.hands = super::touch::Hands::default();
-        let mut line = Line::new(self.course.record.stand().clone(), ctx.sensed, ctx.now);
-        let turn = ctx.clock.running();
-        for unseen in &path[right..] {
-            let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
-            let kind = if unseen.completed || pressed {
-                PlyKind::Recovered(unseen.mv)
-            } else {
-                PlyKind::Legal(unseen.mv)
-            };
-            line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
-        }
-        for k in 0..line.plies.len() {
-            // The board itself says where each piece went.
-            line.plies[k].landed = true;
-        }
-        self.course.base = self.course.record.plies();
-        self.course.doubted = None;
-        self.course.reset_lines(ctx, vec![line]);
+/// Replaces the half-moves after the first `whole` of the record by those of `path`. Returns false where the record has them.
+pub(super) fn retell(
+    ctx: &mut Ctx<'_>,
+    course: &mut Course,
+    doubt: &mut Doubt,
+    whole: usize,
+    path: &[Unseen],
+) -> bool {
+    let said = &course.record[whole..];
+    let right = path
+        .iter()
+        .zip(said)
+        .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
+        .count();
+    if right == path.len() {
+        // The record is right, and play may have gone on.
+        doubt.gap_is_known();
+        return false;
     }
+    doubt.gap_is_known();
+    if whole + right < course.record.plies() {
+        doubt.shake(course.record.plies());
+        course.retract(ctx, whole + right, "correction");
+    }
+    let mut line = Line::new(course.record.stand().clone(), ctx.sensed, ctx.now);
+    let turn = ctx.clock.running();
+    for unseen in &path[right..] {
+        let pressed = turn.is_some_and(|turn| turn == unseen.stand.turn());
+        let kind = if unseen.completed || pressed {
+            PlyKind::Recovered(unseen.mv)
+        } else {
+            PlyKind::Legal(unseen.mv)
+        };
+        line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
+    }
+    for k in 0..line.plies.len() {
+        // The board itself says where each piece went.
+        line.plies[k].landed = true;
+    }
+    course.base = course.record.plies();
+    course.doubted = None;
+    course.reset_lines(ctx, vec![line]);
+    true
 }

@@ -8,11 +8,15 @@ use shakmaty::{CastlingMode, Color, Move, Role};
 use super::{Made, names};
 use crate::{
     board::{PlyKind, Stand},
-    event::ClockState,
+    event::{ClockState, CompletedBy},
     laws::MovesCompleted,
     time::Millis,
 };
 
+/// Number of half-moves of the record that stay open to correction.
+pub(in crate::watcher) const REVISABLE: usize = 3;
+/// Nobody reacts to a press within this time.
+pub(super) const REACTION_MS: u64 = 200;
 /// For so many more half-moves room is made at once. A game has a hundred, and many games are watched.
 const MORE_HALF_MOVES: usize = 16;
 /// Of so many half-moves that are off the record the times are kept.
@@ -102,6 +106,12 @@ impl GameRecord {
     /// The reading of the clock in the position before half-move `ply`.
     pub(super) fn clock_before(&self, ply: usize) -> Option<ClockState> {
         self.get(ply.checked_sub(2)?)?.clock
+    }
+
+    /// True when a press at `pressed` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
+    pub(super) fn is_no_reaction(&self, pressed: Millis) -> bool {
+        let last = self.last().filter(|last| last.completed_by == CompletedBy::Clock);
+        last.is_some_and(|last| (last.at..=last.at + REACTION_MS).contains(&pressed))
     }
 
     /// Number of moves that each player has completed, with those before the watcher took the game up.

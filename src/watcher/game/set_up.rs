@@ -3,10 +3,11 @@
 
 use shakmaty::{Bitboard, CastlingMode};
 
-use super::{Game, Press};
+use super::{
+    Press, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, unread::Unread,
+};
 use crate::{
     board::{Line, Placement, Stand, bridge, candidate::Candidate},
-    event::{Resolution, notice},
     watcher::{arrays::is_playable, ctx::Ctx},
 };
 
@@ -15,97 +16,99 @@ const SET_UP_MS: u64 = 500;
 /// The players may have made this many half-moves beside a clock that stood.
 const UNCLOCKED: usize = 4;
 
-impl Game {
-    /// The clock runs again. What stands on the board may have been set up while it stood: by half-moves, or as a person wanted it. The
-    /// next half-move tells.
-    pub(super) fn look_at_set_up(&mut self, ctx: &mut Ctx<'_>) {
-        // The hypotheses did not grow while the clock stood.
-        self.course.lines.grow_all(ctx.now, ctx.sensed);
-        if !self.is_set_up_otherwise(ctx) {
-            return;
-        }
-        let seen = ctx.sensed.placement();
-        if !self.explains(seen) {
-            let limits = bridge::Limits {
-                plies: UNCLOCKED,
-                ..bridge::Limits::default()
-            };
-            self.bridge_gap(ctx, limits);
-            if self.explains(seen) {
-                return;
-            }
-        }
-        self.set_up = Some(seen.clone());
+/// The clock runs again. True where what stands on the board was set up while it stood: not by half-moves, but as a person wanted it. The
+/// next half-move tells.
+pub(super) fn is_set_up(
+    ctx: &mut Ctx<'_>,
+    course: &mut Course,
+    gap: &mut Gap,
+    doubt: &mut Doubt,
+    cases: &Cases,
+    unread: &Unread,
+) -> bool {
+    // The hypotheses did not grow while the clock stood.
+    course.lines.grow_all(ctx.now, ctx.sensed);
+    if gap.unbridged.is_some() || !is_set_up_otherwise(ctx, course, unread) {
+        return false;
     }
-
-    /// True where pieces stand on the board otherwise than in the record, and all that differs was changed while the clock stood.
-    fn is_set_up_otherwise(&self, ctx: &Ctx<'_>) -> bool {
-        let seen = ctx.sensed.placement();
-        let Some(stopped) = ctx.clock.stood_from.filter(|_| self.unbridged.is_none()) else {
-            return false;
-        };
-        let hands_off = ctx.sensed.last_change() + SET_UP_MS <= ctx.now;
-        if !hands_off || ctx.sensed.is_felt() || !is_playable(seen) {
-            return false;
+    let seen = ctx.sensed.placement();
+    let explains = |course: &Course| {
+        Positions {
+            course,
+            cases,
+            unread,
         }
-        // A hypothesis of as many half-moves explains it, although the record has them otherwise.
-        let mut as_long = self
-            .course
-            .lines
-            .all()
-            .filter(|line| line.plies.len() <= self.course.announced());
-        if as_long.any(|line| self.unread.is_shown(line.placement(), seen)) {
-            return false;
-        }
-        let apart = self.course.record.stand().placement().differing(seen);
-        let stands: Bitboard = apart
-            .into_iter()
-            .filter(|s| ctx.sensed.at(*s).is_piece())
-            .collect();
-        stands.any() && apart.into_iter().all(|s| ctx.sensed.since(s) >= stopped)
+        .explains(seen)
+    };
+    if explains(course) {
+        return true;
     }
+    let limits = bridge::Limits {
+        plies: UNCLOCKED,
+        ..bridge::Limits::default()
+    };
+    gap.bridge(ctx, course, doubt, limits);
+    !explains(course)
+}
 
-    /// The game goes on from what was set up, where the half-move of `press` is legal there, and is not from the record. Returns true
-    /// if it does.
-    pub(super) fn go_on_from_set_up(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let seen = ctx.sensed.placement();
-        let Some(set_up) = self.set_up.take() else {
-            return false;
-        };
+/// True where pieces stand on the board otherwise than in the record, and all that differs was changed while the clock stood.
+fn is_set_up_otherwise(ctx: &Ctx<'_>, course: &Course, unread: &Unread) -> bool {
+    let seen = ctx.sensed.placement();
+    let Some(stopped) = ctx.clock.stood_from else {
+        return false;
+    };
+    let hands_off = ctx.sensed.last_change() + SET_UP_MS <= ctx.now;
+    if !hands_off || ctx.sensed.is_felt() || !is_playable(seen) {
+        return false;
+    }
+    // A hypothesis of as many half-moves explains it, although the record has them otherwise.
+    let mut as_long = course
+        .lines
+        .all()
+        .filter(|line| line.plies.len() <= course.announced());
+    if as_long.any(|line| unread.is_shown(line.placement(), seen)) {
+        return false;
+    }
+    let apart = course.record.stand().placement().differing(seen);
+    let stands: Bitboard = apart
+        .into_iter()
+        .filter(|s| ctx.sensed.at(*s).is_piece())
+        .collect();
+    stands.any() && apart.into_iter().all(|s| ctx.sensed.since(s) >= stopped)
+}
+
+/// What becomes of a position that was set up, once a player has pressed.
+pub(super) enum SetUp {
+    /// The half-moves of the game explain what stands on the board.
+    Explained,
+    /// This stands.
+    Stands(Placement),
+    /// The half-move of the press was made from this: the game goes on from there.
+    GoesOn(Placement),
+}
+
+impl SetUp {
+    /// What becomes of `set_up` after `press`. The game goes on from there where the half-move of the press is legal there, and is not
+    /// from the record.
+    pub(super) fn after(ctx: &Ctx<'_>, positions: &Positions<'_>, set_up: Placement, press: &Press) -> Self {
+        let (seen, course) = (ctx.sensed.placement(), positions.course);
         let is_explained = |line: &Line| {
             let legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-            legal && self.unread.is_shown(line.placement(), seen)
+            legal && positions.unread.is_shown(line.placement(), seen)
         };
-        if self.course.lines.all().any(is_explained) {
-            return false;
+        if course.lines.all().any(is_explained) {
+            return Self::Explained;
         }
-        let candidate = half_move(&set_up, seen, press).filter(|_| self.course.on_record());
-        let Some(candidate) = candidate else {
-            self.set_up = Some(set_up);
-            return false;
+        let Some(candidate) = half_move(&set_up, seen, press).filter(|_| course.on_record()) else {
+            return Self::Stands(set_up);
         };
         // What stands otherwise has no part in this half-move, which may be on the record already.
         let ends = |candidate: &Candidate| (candidate.mv.from(), candidate.mv.to());
         let is_of_record = |record: &Stand| record.candidates().any(|other| ends(&other) == ends(&candidate));
-        if self.course.to_move() != press.side || is_of_record(self.course.record.stand()) {
-            self.set_up = Some(candidate.after(&set_up));
-            return false;
+        if course.to_move() != press.side || is_of_record(course.record.stand()) {
+            return Self::Stands(candidate.after(&set_up));
         }
-        let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
-                       one was meant, stop the clock and put that up, or send `set_position`.";
-        self.course.notice(ctx, notice::POSITION_SET_UP, message);
-        while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
-            self.cases
-                .resolve(ctx, &self.course, index, Resolution::Superseded);
-        }
-        let mut presses = std::mem::take(&mut self.presses);
-        self.go_on_from(ctx, &set_up, press.side);
-        presses.judged.get_or_insert_with(|| press.clone());
-        for press in presses.judged.iter().chain(&presses.later) {
-            self.course.lines.press(press.at, ctx.sensed, press.side);
-        }
-        self.presses = presses;
-        true
+        Self::GoesOn(set_up)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use shakmaty::{Bitboard, Role};
 
-use super::{Game, Made, Open, waits::judged_after};
+use super::{Game, Open, felt, gap::is_under_way, record::REVISABLE, waits::judged_after};
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
-    event::{CompletedBy, Resolution, notice},
+    event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
-    watcher::ctx::Ctx,
+    watcher::{command::CommandError, ctx::Ctx},
 };
 
 /// By how much every other hypothesis must be worse, `ms` after the half-move, in nats. The longer nothing
@@ -58,17 +58,11 @@ const SET_UP_MS: u64 = 6000;
 const AT_WORK_MS: u64 = 20_000;
 /// For this many half-moves it stays open where a piece went that was not read there.
 const GUESSED: usize = 24;
-/// Number of half-moves of the record that stay open to correction.
-pub(in crate::watcher) const REVISABLE: usize = 3;
-
-/// For this many half-moves it stays open what a promoted pawn became, if it has not moved since.
-const HELD: usize = 40;
-
 impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
         self.correct(ctx, false);
-        while self.is_watched() && !self.awaits_other_lever() {
+        while self.is_watched() && !self.unclocked.awaits_other_lever(&self.course) {
             let k = self.course.announced();
             let best = self.course.lines.best();
             let Some(ply) = best.plies.get(k).filter(|_| self.course.on_record()).cloned() else {
@@ -91,11 +85,11 @@ impl Game {
             return;
         }
         let closed = settled
-            .min(self.held(ctx))
+            .min(felt::held(ctx, &self.course))
             .min(self.guessed(ctx.sensed))
             .min(self.course.kept());
         if closed > 0 {
-            self.note_landings(closed);
+            self.course.note_landings(closed);
             self.course.lines.advance(closed);
             self.course.base += closed;
         }
@@ -126,7 +120,7 @@ impl Game {
     fn completed(&mut self, ctx: &mut Ctx<'_>, k: usize, ply: &Ply) -> Option<CompletedBy> {
         let best = self.course.lines.best();
         let reply = best.plies.get(k + 1);
-        if !ply.seen && self.lost_track() {
+        if !ply.seen && self.gap.lost_track(&self.course) {
             ctx.wait_for("what stands on the board to be explained");
             return None;
         }
@@ -141,9 +135,11 @@ impl Game {
                     CompletedBy::Ruling,
                 );
             }
-            PlyKind::Recovered(_) if reply.is_none() && self.is_under_way(ctx, ply) => ply.pressed,
+            PlyKind::Recovered(_) if reply.is_none() && is_under_way(ctx, self.course.clock_used, ply) => {
+                ply.pressed
+            }
             PlyKind::Recovered(_) => {
-                let known = !self.awaits_log(ctx) && !self.lost_track();
+                let known = !self.gap.recall.is_decisive(ctx) && !self.gap.lost_track(&self.course);
                 return ctx.once(known, "what tells of the gap", CompletedBy::Recovered);
             }
             // An illegal act is an accusation: `judge` decides on it.
@@ -178,7 +174,7 @@ impl Game {
             return Some(CompletedBy::Clock);
         }
         // Beside a clock that stands, hands may only show something, until somebody turns the lever.
-        let may_show = self.is_played_unclocked() && !ctx.clock.runs();
+        let may_show = self.unclocked.is_played() && !ctx.clock.runs();
         if may_show && reply.is_none_or(|reply| reply.pressed.is_none()) {
             ctx.wait_for("the lever to be turned");
             return None;
@@ -247,11 +243,11 @@ impl Game {
         let illegal = matches!(ply.kind, PlyKind::Illegal(_));
         if !illegal {
             self.replaced_unread(ctx, ply);
-            self.unread_before(ctx, ply);
+            self.unread.look_before(ctx, &self.course, ply);
             self.restored_by_play(ctx, completed_by);
         }
         self.course.announce(ctx, ply, completed_by);
-        self.promotion_taken_for_granted(ctx, ply);
+        felt::take_for_granted(ctx, &self.course, ply);
         if illegal || matches!(ply.kind, PlyKind::Ruled(_)) {
             // What players and arbiter did about an irregularity is beyond doubt.
             self.course.lines.advance(self.course.announced());
@@ -265,7 +261,9 @@ impl Game {
         if illegal {
             self.stands_by_reply(ctx);
         } else {
-            self.suspect(ctx, ply);
+            for finding in self.hands.suspicions(ctx, &self.course.record, ply) {
+                self.accuse(ctx, finding, None);
+            }
             self.end_by_position(ctx);
         }
         self.cases.played_on(ctx, &self.course);
@@ -330,7 +328,7 @@ impl Game {
         let lately = |stopped: &Millis| ctx.now.since(*stopped) < AT_WORK_MS;
         let stopped = ctx.clock.stopped_at.filter(lately);
         let at_work = stopped.is_some_and(|at| ctx.sensed.last_change() > at);
-        at_work && !ctx.still_for(SET_UP_MS) || self.may_recall() && self.searches_soon(ctx.now)
+        at_work && !ctx.still_for(SET_UP_MS) || self.gap.recall.may_tell() && self.gap.searches_soon(ctx.now)
     }
 
     /// Corrects the record when another hypothesis has been clearly better for a while, whatever hands do once the game `is_over`.
@@ -351,8 +349,9 @@ impl Game {
             return;
         }
         // The board's log will tell what was played after the last complete record.
-        let whole = self.recall.whole.as_ref().map_or(0, |whole| whole.plies);
-        let may_tell = self.recalls() || self.may_recall() && self.unbridged.is_some();
+        let whole = self.gap.recall.whole.as_ref().map_or(0, |whole| whole.plies);
+        let may_tell =
+            self.gap.recall.is_awaited() || self.gap.recall.may_tell() && self.gap.unbridged.is_some();
         if may_tell && self.course.base + self.course.kept() < whole {
             return;
         }
@@ -390,12 +389,12 @@ impl Game {
     pub(in crate::watcher) fn settle_rest(&mut self, ctx: &mut Ctx<'_>) {
         // What a person entered stands, however the hypotheses explain a board that shows something else. While nobody
         // has read the board again, it shows what it showed.
-        let stands = if self.gap {
+        let stands = if self.gap.is_open {
             self.overruled.is_some()
         } else {
             self.is_overruled(ctx)
         };
-        let is_shown = self.is_once_unclocked() && !self.course.lines.best().differing().is_empty();
+        let is_shown = self.unclocked.is_once() && !self.course.lines.best().differing().is_empty();
         if stands || !self.course.record.withdrawn.is_empty() || is_shown {
             return;
         }
@@ -421,37 +420,48 @@ impl Game {
         }
     }
 
-    /// Number of half-moves since the base that may be closed to correction. A promotion stays open until the
-    /// piece has moved, and then for as long as any half-move does.
-    pub(in crate::watcher) fn held(&self, ctx: &Ctx<'_>) -> usize {
-        if !ctx.sensed.is_felt() {
-            return usize::MAX;
+    /// Looks at what stands on a board that feels only which squares are occupied, where no hypothesis explains it.
+    pub(super) fn look_for_unfelt(&mut self, ctx: &mut Ctx<'_>) {
+        if !self.is_watched() || !felt::is_stuck(ctx, &self.course) {
+            return;
         }
-        let said = &self.course.record[self.course.base..];
-        let open = |i: &usize| {
-            let Some(promotion) = said[*i].kind.legal().filter(|mv| mv.is_promotion()) else {
-                return false;
-            };
-            let touches = |made: &Made| {
-                let mv = made.kind.legal();
-                mv.is_some_and(|mv| mv.from() == Some(promotion.to()) || mv.to() == promotion.to())
-            };
-            let moved = said[i + 1..].iter().position(touches);
-            said.len() - i <= HELD && moved.is_none_or(|after| said.len() - (i + 1 + after) <= REVISABLE)
+        if let Some(told) = felt::promoted_otherwise(ctx, &self.course) {
+            self.course.tell_anew(ctx, told, "promotion_was_another");
+            return;
+        }
+        let Some((finding, act)) = felt::illegal_act(ctx, &self.course, &self.cases) else {
+            return;
         };
-        (0..said.len()).find(open).unwrap_or(usize::MAX)
+        // The illegal move came after these half-moves.
+        let best = self.course.lines.best().clone();
+        for made in best.plies.iter().skip(self.course.announced()) {
+            if !matches!(made.kind, PlyKind::Legal(_)) || !self.is_watched() {
+                return;
+            }
+            self.say(ctx, made, CompletedBy::Reply);
+        }
+        let before = finding.before.clone();
+        self.accuse(ctx, finding, Some(&act));
+        self.course.go_on_after(ctx, &self.presses, before, act);
     }
 
-    /// Gives notice that the watcher takes a queen for granted, where the board cannot tell what a pawn
-    /// became.
-    pub(in crate::watcher) fn promotion_taken_for_granted(&self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let promoted = ply.kind.legal().filter(|mv| mv.promotion() == Some(Role::Queen));
-        if let Some(mv) = promoted.filter(|_| ctx.sensed.is_felt()) {
-            let message = format!(
-                "The board cannot tell what the pawn on {} became: a queen is taken for granted. If it is another piece, say so by the command `promotion`.",
-                mv.to()
-            );
-            self.course.notice(ctx, notice::PROMOTION_NOT_TOLD, &message);
+    /// An arbiter says what the pawn of half-move `ply` became, or that of the last promotion.
+    ///
+    /// # Errors
+    /// An error says that there was no promotion, or that later half-moves are not legal with that piece.
+    pub(in crate::watcher) fn promoted(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        ply: Option<u32>,
+        role: Role,
+    ) -> Result<(), CommandError> {
+        if self.is_watched() {
+            // The promotion may not be on the record yet.
+            self.settle_rest(ctx);
         }
+        if let Some(told) = felt::promoted(&self.course.record, ply, role)? {
+            self.course.tell_anew(ctx, told, "promotion_said_by_arbiter");
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, CastlingMode, Square, uci::UciMove};
 
-use super::{Game, advice::Finding, glimpse::TICKS};
+use super::{displaced::may_have_left_at_once, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -80,7 +80,7 @@ fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding) -> bool {
         .any(|square| left(square) == finding.at)
 }
 
-impl Game {
+impl Trust<'_> {
     /// The certainty of `finding`, given what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
         let by_record = finding.reported.is_none() && follows_from_the_record(finding.kind);
@@ -95,10 +95,10 @@ impl Game {
                 IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
-                IrregularityKind::CastlingIncomplete => self.doubt.any() || self.awaits_rest(),
+                IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
                 IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
                 IrregularityKind::MovedOutOfTurn => {
-                    self.may_have_left_at_once(ctx, finding)
+                    may_have_left_at_once(ctx, &self.course.record, finding)
                         || has_hopped(ctx, finding, stood)
                         || has_hopped(ctx, finding, ctx.sensed.placement())
                 }
@@ -179,7 +179,7 @@ impl Game {
             let last = self.course.record.iter().rev().take(SHAKY);
             last.map(|made| made.completed_by).any(completed)
         };
-        let unpressed = self.missed_until.is_some() || lately(|by| by != CompletedBy::Clock);
+        let unpressed = self.gap.missed_until.is_some() || lately(|by| by != CompletedBy::Clock);
         let corrected = self.doubt.corrected;
         let soon =
             corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
@@ -195,7 +195,7 @@ impl Game {
             return false;
         };
         let last = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
-        let turn_began = last.map_or(self.began, |made| made.at);
+        let turn_began = last.map_or(self.course.began, |made| made.at);
         let mut setup = finding.before.setup();
         let unread = |square: &Square| {
             let (now, since) = (ctx.sensed.at(*square), ctx.sensed.since(*square));
@@ -258,7 +258,7 @@ impl Game {
             PiecesDisplaced => (2, TOLD_MS),
             _ => (2, 0),
         };
-        let until = self.missed_until.map(|until| until + told);
+        let until = self.gap.missed_until.map(|until| until + told);
         let first = finding.ply.saturating_sub(before);
         let mut made = self
             .course
@@ -275,18 +275,22 @@ impl Game {
     /// True where no pawn is read on the last rank by now, and nobody read the board for a part of the turn: a piece may have stood
     /// there meanwhile.
     fn may_have_been_replaced(&self, finding: &Finding) -> bool {
-        let began = self.course.record.last().map_or(self.began, |made| made.at);
-        let unheard = self.missed_until.is_some_and(|until| until > began);
+        let began = self
+            .course
+            .record
+            .last()
+            .map_or(self.course.began, |made| made.at);
+        let unheard = self.gap.missed_until.is_some_and(|until| until > began);
         finding.certainty != Certainty::Certain && (unheard || self.doubt.any())
     }
 
     /// True when nobody heard which flag fell first, or which half-moves were made before it.
     fn is_unheard_flag(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
-        let until = self.missed_until.max(ctx.lumped);
+        let until = self.gap.missed_until.max(ctx.lumped);
         let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
         // Half-moves that were missed once are missing from then on.
         let may_be_due = !ctx.rules.periods.is_empty() && !self.flags.in_last_period(ctx);
-        unheard && ctx.clock.flags().count() > 1 || (unheard || self.missed_until.is_some()) && may_be_due
+        unheard && ctx.clock.flags().count() > 1 || (unheard || self.gap.missed_until.is_some()) && may_be_due
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
@@ -324,14 +328,14 @@ impl Game {
         }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
         let before = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
-        let began = before.map_or(self.began, |made| made.at).min(finding.at);
+        let began = before.map_or(self.course.began, |made| made.at).min(finding.at);
         (rests_on_times(finding.kind) || late) && ctx.lumped.is_some_and(|lumped| began <= lumped)
     }
 
     /// True when the board does not read some pieces or squares, or shows other differences from the record.
     fn is_untidy(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let best = self.course.lines.best();
-        let unread = self.noticed | ctx.sensed.dead() | best.faults().hidden | best.faults().silent;
+        let unread = self.unread.noticed | ctx.sensed.dead() | best.faults().hidden | best.faults().silent;
         // Where no hypothesis contains the act, its own squares differ, and do not count. Where several
         // pieces fell, the watcher finds one of them first, so no difference counts.
         let explained = best.plies.first().is_some_and(|ply| ply.kind.legal().is_none());

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, Move, Square};
 
 use super::{
-    Game,
-    advice::{Finding, Scene},
+    finding::{Finding, Scene},
+    record::GameRecord,
 };
 use crate::{
     board::{Code, Ply, kept::KeptSquare},
@@ -252,72 +252,78 @@ impl Hands {
         };
         king_on.min(rook_on).saturating_sub(king_off.max(rook_off))
     }
-}
 
-impl Game {
-    /// Looks for a suspicion in how the completed half-move `ply` was made.
-    pub(super) fn suspect(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
-        let n = self.course.record.plies();
-        let since = n.checked_sub(2).map_or(Millis(0), |i| self.course.record[i].at);
+    /// What raises a suspicion in how the completed half-move `ply` was made.
+    pub(super) fn suspicions(&self, ctx: &Ctx<'_>, record: &GameRecord, ply: &Ply) -> Vec<Finding> {
+        let n = record.plies();
+        let since = n.checked_sub(2).map_or(Millis(0), |i| record[i].at);
         // A hand may lift a piece before the opponent has pressed.
         let early = Millis(since.0.saturating_sub(EARLY_MS));
-        let mover = self.course.record.mover(n);
-        let Some(mv) = ply.kind.legal() else { return };
+        let mover = record.mover(n);
+        let Some(mv) = ply.kind.legal() else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
         // In Chess960 king and rook may have to be off the board together.
-        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, self.course.record.mode()) {
+        if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, record.mode()) {
             let short = rook > king;
             let (k, r) = if short { (6, 5) } else { (2, 3) };
             let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
-            let together = self.hands.together((king, at(k)), (rook, at(r)), early);
+            let together = self.together((king, at(k)), (rook, at(r)), early);
             if together >= TOGETHER_MS {
                 let squares = Bitboard::from_square(king).with(rook);
-                self.suspicion(ctx, IrregularityKind::TwoHands, mover, squares, ply.at);
+                found.push(suspicion(
+                    ctx,
+                    record,
+                    IrregularityKind::TwoHands,
+                    squares,
+                    ply.at,
+                ));
             }
         }
-        let touched = self
-            .hands
-            .touched(mover, since, ply.began + 100)
-            .find(|t| self.could_have_moved(t, mv));
-        if let Some(touch) = touched {
-            self.suspicion(
+        let mut touched = self.touched(mover, since, ply.began + 100);
+        if let Some(touch) = touched.find(|touch| could_have_moved(record, touch, mv)) {
+            let squares = Bitboard::from_square(touch.square);
+            found.push(suspicion(
                 ctx,
+                record,
                 IrregularityKind::TouchMove,
-                mover,
-                Bitboard::from_square(touch.square),
+                squares,
                 ply.at,
-            );
+            ));
         }
+        found
     }
+}
 
-    /// True if the touched piece had a legal move and another piece moved.
-    fn could_have_moved(&self, touch: &Touch, mv: Move) -> bool {
-        let before = self.course.record.stand_at(self.course.record.plies() - 1);
-        mv.from() != Some(touch.square)
-            && before.placement().at(touch.square) == touch.code
-            && before.moves().iter().any(|mv| mv.from() == Some(touch.square))
-    }
+/// True if the touched piece had a legal move and another piece moved.
+fn could_have_moved(record: &GameRecord, touch: &Touch, mv: Move) -> bool {
+    let before = record.stand_at(record.plies() - 1);
+    mv.from() != Some(touch.square)
+        && before.placement().at(touch.square) == touch.code
+        && before.moves().iter().any(|mv| mv.from() == Some(touch.square))
+}
 
-    fn suspicion(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        kind: IrregularityKind,
-        by: Color,
-        squares: Bitboard,
-        at: Millis,
-    ) {
-        let n = self.course.record.plies();
-        let scene = Scene {
-            ply: n,
-            before: self.course.record.stand_at(n - 1).clone(),
-            seen: ctx.sensed.placement().clone(),
-            at,
-            clock: ctx.clock.state(),
-        };
-        let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
-        finding.squares = squares;
-        finding.act = (kind == IrregularityKind::TwoHands).then(|| self.course.record[n - 1].uci.to_string());
-        self.accuse(ctx, finding, None);
-    }
+/// A suspicion of the player who made the last half-move of the record, at `at`.
+fn suspicion(
+    ctx: &Ctx<'_>,
+    record: &GameRecord,
+    kind: IrregularityKind,
+    squares: Bitboard,
+    at: Millis,
+) -> Finding {
+    let n = record.plies();
+    let scene = Scene {
+        ply: n,
+        before: record.stand_at(n - 1).clone(),
+        seen: ctx.sensed.placement().clone(),
+        at,
+        clock: ctx.clock.state(),
+    };
+    let mut finding = Finding::new(kind, Certainty::Suspected, Some(record.mover(n)), scene);
+    finding.squares = squares;
+    finding.act = (kind == IrregularityKind::TwoHands).then(|| record[n - 1].uci.to_string());
+    finding
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use shakmaty::{CastlingMode, Chess, Position, uci::UciMove};
 
-use super::{advice::Finding, record::GameRecord};
+use super::{finding::Finding, record::GameRecord};
 use crate::{
     board::{Placement, Stand},
     laws::IrregularityKind,

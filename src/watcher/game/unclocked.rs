@@ -3,7 +3,7 @@
 
 use shakmaty::Color;
 
-use super::Game;
+use super::{cases::Cases, course::Course, positions::Positions, unread::Unread};
 use crate::{board::Lines, event::notice, time::Millis, watcher::ctx::Ctx};
 
 /// The board may show a half-move as long after the lever was turned.
@@ -37,73 +37,78 @@ impl Unclocked {
     pub(in crate::watcher) fn turns(self) -> u32 {
         self.turns
     }
-}
 
-impl Game {
     /// `side` turned the lever of a clock that stands.
-    pub(in crate::watcher) fn lever_turned(&mut self, ctx: &mut Ctx<'_>, side: Color) {
-        if self.course.clock_used && self.is_watched() {
-            self.unclocked.turned = Some((ctx.now, side));
-        }
+    pub(in crate::watcher) fn lever_turned(&mut self, now: Millis, side: Color) {
+        self.turned = Some((now, side));
     }
 
     /// True while half-moves count although the clock stands.
-    pub(in crate::watcher) fn is_played_unclocked(&self) -> bool {
-        self.unclocked.turns > 0
+    pub(in crate::watcher) fn is_played(self) -> bool {
+        self.turns > 0
     }
 
     /// True while only one player has turned the lever: somebody may have shown a half-move, or set the lever.
-    pub(super) fn is_once_unclocked(&self) -> bool {
-        self.is_played_unclocked() && self.unclocked.turns < BOTH
+    pub(super) fn is_once(self) -> bool {
+        self.is_played() && self.turns < BOTH
     }
 
     /// True while the other player has to turn the lever, too, before any of this counts. A mate ends the game at once (5.1.1).
-    pub(super) fn awaits_other_lever(&self) -> bool {
-        self.is_once_unclocked() && !self.course.lines.best().moves().is_empty()
+    pub(super) fn awaits_other_lever(self, course: &Course) -> bool {
+        self.is_once() && !course.lines.best().moves().is_empty()
     }
 
     /// Looks for the half-move after which a player turned the lever of a clock that stands.
-    pub(in crate::watcher) fn look_for_unclocked(&mut self, ctx: &mut Ctx<'_>) {
-        self.only_shown(ctx);
-        let Some((turned, side)) = self.unclocked.turned else {
+    pub(super) fn look(&mut self, ctx: &mut Ctx<'_>, course: &mut Course, cases: &Cases, unread: &Unread) {
+        self.only_shown(ctx, course);
+        let Some((turned, side)) = self.turned else {
             return;
         };
         // While an irregularity is open, an arbiter is at work on the board.
-        if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || self.cases.at_board().next().is_some() {
-            self.unclocked.turned = None;
-        } else if let Some(lines) = self.played_unclocked(ctx, side) {
-            self.course.lines = lines;
-            self.unclocked = Unclocked {
-                turns: self.unclocked.turns + 1,
-                told: self.unclocked.told,
-                ..Unclocked::default()
+        if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || cases.at_board().next().is_some() {
+            self.turned = None;
+        } else if let Some(lines) = self.played(
+            ctx,
+            &Positions {
+                course,
+                cases,
+                unread,
+            },
+            side,
+        ) {
+            course.lines = lines;
+            *self = Self {
+                turns: self.turns + 1,
+                told: self.told,
+                ..Self::default()
             };
-            if !self.is_once_unclocked() {
-                self.course.record.withdrawn.clear();
-                self.says_that_clock_stands(ctx);
+            if !self.is_once() {
+                course.record.withdrawn.clear();
+                self.tell(ctx, course);
             }
         }
     }
 
     /// The hypotheses that go on from the record, if the best of them explains the board by a half-move of `side`, and the lever was
     /// turned for most of those before.
-    fn played_unclocked(&self, ctx: &Ctx<'_>, side: Color) -> Option<Lines> {
-        if self.put_up_again(ctx.sensed.placement()).is_some() {
+    fn played(self, ctx: &Ctx<'_>, positions: &Positions<'_>, side: Color) -> Option<Lines> {
+        let course = positions.course;
+        if positions.put_up_again(ctx.sensed.placement()).is_some() {
             return None;
         }
-        let mut lines = self.course.lines.clone();
+        let mut lines = course.lines.clone();
         lines.frozen = false;
         lines.grow_all(ctx.now, ctx.sensed);
         lines.press(ctx.now, ctx.sensed, side);
         let best = lines.best();
-        let more = best.plies.len().checked_sub(self.course.announced())?;
+        let more = best.plies.len().checked_sub(course.announced())?;
         // The opponent may have replied already.
         let replied = usize::from(best.turn() == side);
         let own = best.plies.backwards().nth(replied)?;
         let later = || best.plies.backwards().take(more).skip(replied);
         let unturned = later().filter(|ply| ply.pressed.is_none()).count();
         // Nobody turns the lever first for what was shown before.
-        let is_new = more > replied || self.is_played_unclocked();
+        let is_new = more > replied || self.is_played();
         // A hand may be at the board again.
         let is_lifted = |square| ctx.sensed.at(square).is_empty();
         let fits = is_new
@@ -111,28 +116,28 @@ impl Game {
             && own.pressed == Some(ctx.now)
             && own.kind.legal().is_some()
             && best.differing().into_iter().all(is_lifted)
-            && self.course.kept_by(best) == self.course.announced();
+            && course.kept_by(best) == course.announced();
         fits.then_some(lines)
     }
 
     /// Nobody has turned the lever for a while, and pieces are moved: the hands only show something.
-    fn only_shown(&mut self, ctx: &Ctx<'_>) {
-        let best = self.course.lines.best();
+    fn only_shown(&mut self, ctx: &Ctx<'_>, course: &mut Course) {
+        let best = course.lines.best();
         let unturned = best.plies.backwards().take_while(|ply| ply.pressed.is_none());
-        if self.is_played_unclocked() && !self.course.lines.frozen && unturned.count() >= SHOWN {
-            self.unclocked = Unclocked {
-                told: self.unclocked.told,
-                ..Unclocked::default()
+        if self.is_played() && !course.lines.frozen && unturned.count() >= SHOWN {
+            *self = Self {
+                told: self.told,
+                ..Self::default()
             };
-            self.course.restart_lines(ctx);
-            self.course.lines.frozen = true;
+            course.restart_lines(ctx);
+            course.lines.frozen = true;
         }
     }
 
-    fn says_that_clock_stands(&mut self, ctx: &mut Ctx<'_>) {
-        if !std::mem::replace(&mut self.unclocked.told, true) {
+    fn tell(&mut self, ctx: &mut Ctx<'_>, course: &Course) {
+        if !std::mem::replace(&mut self.told, true) {
             let message = "The players move and turn the lever, and the clock stands: nobody's time runs.";
-            self.course.notice(ctx, notice::CLOCK_STANDS, message);
+            course.notice(ctx, notice::CLOCK_STANDS, message);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, Move, Role, Square};
 
-use super::{Game, Made};
+use super::{Made, course::Course, doubt::Doubt, record::GameRecord};
 use crate::{
     board::{Code, Placement, Ply, Sensed},
     event::notice,
@@ -43,6 +43,10 @@ pub(in crate::watcher) struct Unread {
     pub(in crate::watcher) squares: Bitboard,
     /// Squares that read nothing for a while, and then read the piece that had stood there all the time.
     pub(in crate::watcher) healed: Bitboard,
+    /// Squares for which the watcher gave notice that they are not read.
+    pub(in crate::watcher) noticed: Bitboard,
+    /// Squares whose piece the board did not read before a restart.
+    pub(in crate::watcher) hidden_before: Bitboard,
 }
 
 impl Unread {
@@ -61,248 +65,218 @@ impl Unread {
     pub(in crate::watcher) fn is_empty(&self) -> bool {
         self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
     }
-}
 
-impl Game {
     /// Gives notice of squares that read nothing although a piece must stand there.
-    pub(in crate::watcher) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>) {
-        let best = self.course.lines.best();
+    pub(super) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>, course: &Course, read_since: Millis) {
+        let best = course.lines.best();
         let unread = best.differing() | best.faults().hidden;
         let missing: Bitboard = unread
             .into_iter()
             .filter(|s| {
-                let code = self.course.record.stand().placement().at(*s);
-                let named = self.unread.pieces.iter().any(|(known, _)| *known == code);
+                let code = course.record.stand().placement().at(*s);
+                let named = self.pieces.iter().any(|(known, _)| *known == code);
                 ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
             })
             .collect::<Bitboard>()
             & !self.noticed;
-        // Hands take the pieces off the board where the clock stands, or once the game is over.
-        let stands = self.course.clock_used && !ctx.clock.runs() && !self.is_played_unclocked();
-        if stands || missing.count() > MOST_DEAD {
+        if missing.count() > MOST_DEAD {
             return;
         }
         for square in missing {
-            let since = ctx.sensed.since(square).max(self.stands_since(square));
-            let since = since.max(self.read_since);
+            let since = ctx.sensed.since(square).max(stands_since(course, square));
+            let since = since.max(read_since);
             if ctx.passed(since, DEAD_SQUARE_MS) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, where a piece should stand.");
-                self.course.notice(ctx, notice::SQUARE_NOT_READ, &message);
+                course.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }
 
-    /// The time of the half-move that last changed `square` in the record.
-    fn stands_since(&self, square: Square) -> Millis {
-        let now = self.course.record.stand().placement().at(square);
-        let before = |ply: usize| self.course.record.stand_at(ply).placement().at(square);
-        let ply = (0..self.course.record.plies())
-            .rev()
-            .find(|ply| before(*ply) != now);
-        ply.map_or(self.began, |ply| self.course.record[ply].at)
-    }
-
     /// Notes which of `squares`, which have just changed, read a piece again that they had not read for a
     /// while. The hypotheses do not know the change yet.
-    pub(in crate::watcher) fn read_again(&mut self, squares: Bitboard, sensed: &Sensed) {
-        let best = self.course.lines.best();
+    pub(in crate::watcher) fn read_again(&mut self, course: &Course, squares: Bitboard, sensed: &Sensed) {
+        let best = course.lines.best();
         let hidden = squares & best.faults().hidden;
         let stands = |s: &Square| sensed.at(*s) == best.placement().at(*s);
-        self.unread.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
+        self.healed |= hidden.into_iter().filter(stands).collect::<Bitboard>();
     }
 
     /// Squares that read nothing, whatever stands there, and squares for which a notice said that a piece
     /// should stand there.
-    pub(in crate::watcher) fn squares_not_read(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.course.record.stand().placement();
-        let named = |code: Code| self.unread.pieces.iter().any(|(known, _)| *known == code);
+    pub(in crate::watcher) fn squares_not_read(&self, course: &Course, sensed: &Sensed) -> Bitboard {
+        let stand = course.record.stand().placement();
+        let named = |code: Code| self.pieces.iter().any(|(known, _)| *known == code);
         let empty = self.noticed & stand.occupied() & !sensed.placement().occupied();
         let empty = empty.into_iter().filter(|square| !named(stand.at(*square)));
-        self.unread.squares | empty.collect::<Bitboard>()
+        self.squares | empty.collect::<Bitboard>()
     }
 
     /// Hides the pieces that were hidden before a restart.
-    pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>) {
+    pub(in crate::watcher) fn hide_as_before(&mut self, ctx: &Ctx<'_>, course: &mut Course) {
         let hidden = std::mem::take(&mut self.hidden_before);
         if hidden.any() {
-            self.course.lines.hide(hidden, ctx.now, ctx.sensed);
+            course.lines.hide(hidden, ctx.now, ctx.sensed);
         }
     }
 
     /// Hides the pieces that are missing as the game begins, and gives notice of them. Nobody holds a piece
     /// in a hand at that moment, but for one that was read a moment ago: the first half-move is under way.
-    pub(in crate::watcher) fn begin_unread(&mut self, ctx: &mut Ctx<'_>) {
+    pub(in crate::watcher) fn begin(&mut self, ctx: &mut Ctx<'_>, course: &mut Course, was_heard: bool) {
         let expected =
-            self.course.lines.best().placement().occupied() & self.course.record.start.placement().occupied();
-        let missing = self.course.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
+            course.lines.best().placement().occupied() & course.record.start.placement().occupied();
+        let missing = course.lines.best().differing() & expected & !ctx.sensed.placement().occupied();
         // Somebody heard how the clock was started, otherwise.
         let held = |s: &Square| {
-            self.missed_until.is_some()
-                && ctx.sensed.ever_read().contains(*s)
-                && ctx.now.since(ctx.sensed.since(*s)) < HAND_MS
+            !was_heard && ctx.sensed.ever_read().contains(*s) && ctx.now.since(ctx.sensed.since(*s)) < HAND_MS
         };
         let missing: Bitboard = missing.into_iter().filter(|s| !held(s)).collect();
         if missing.is_empty() || ctx.sensed.is_felt() {
             return;
         }
-        self.course.lines.hide(missing, ctx.now, ctx.sensed);
+        course.lines.hide(missing, ctx.now, ctx.sensed);
         for square in missing {
-            self.piece_not_read(ctx, square);
+            self.piece_not_read(ctx, course, square);
         }
     }
 
     /// Gives notice, once, that the piece on `square` is not read.
-    fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, square: Square) {
-        let code = self.course.lines.best().placement().at(square);
-        self.name_unread(ctx, square, code);
+    fn piece_not_read(&mut self, ctx: &mut Ctx<'_>, course: &Course, square: Square) {
+        let code = course.lines.best().placement().at(square);
+        self.name(ctx, course, square, code);
     }
 
-    fn name_unread(&mut self, ctx: &mut Ctx<'_>, square: Square, code: Code) {
+    fn name(&mut self, ctx: &mut Ctx<'_>, course: &Course, square: Square, code: Code) {
         let Some(piece) = code.piece() else { return };
-        if self.noticed.contains(square) || self.unread.pieces.iter().any(|(known, _)| *known == code) {
+        if self.noticed.contains(square) || self.pieces.iter().any(|(known, _)| *known == code) {
             return;
         }
         self.noticed.add(square);
         let read = ctx.sensed.placement().squares_of(code).count();
-        self.unread.pieces.push((code, read));
+        self.pieces.push((code, read));
         let colour = if piece.color.is_white() { "White" } else { "Black" };
         let message = format!(
             "{colour}'s {} on {square} is not read: its chip may be dead. Its half-moves are told where something proves \
              them; until then the likeliest is told, completed by `recovered`.",
             name(piece.role)
         );
-        self.course.notice(ctx, notice::PIECE_NOT_READ, &message);
-    }
-
-    /// Notes in the record which pieces of the first `n` half-moves of the hypotheses were read where they
-    /// went.
-    pub(super) fn note_landings(&mut self, n: usize) {
-        let settled = self.course.record.made_mut()[self.course.base..]
-            .iter_mut()
-            .zip(self.course.lines.best().plies.iter().take(n));
-        for (made, ply) in settled {
-            made.landed |= ply.landed;
-        }
-    }
-
-    /// True when a piece was captured on a square where it had stood for long without being read. It may
-    /// stand elsewhere.
-    fn taken_unread(&self) -> bool {
-        let held = self.course.record.plies().saturating_sub(HELD);
-        let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
-        let taken_late = |i: &usize| {
-            let (made, square) = (&self.course.record[*i], went_to(&self.course.record[*i]));
-            let taken = self.course.record[i + 1..]
-                .iter()
-                .find(|later| went_to(later) == square);
-            square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
-        };
-        let mut unlanded = (held..self.course.record.plies()).filter(|i| !self.course.record[*i].landed);
-        unlanded.any(|i| taken_late(&i))
+        course.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
 
     /// Squares whose piece is not read and may stand elsewhere, because no reading showed where it went.
-    pub(super) fn strayed(&self, sensed: &Sensed) -> Bitboard {
-        let stand = self.course.record.stand().placement();
-        let unlanded = self
-            .course
-            .record
-            .iter()
-            .rev()
-            .take(HELD)
-            .filter(|made| !made.landed);
+    pub(super) fn strayed(&self, course: &Course, sensed: &Sensed) -> Bitboard {
+        let stand = course.record.stand().placement();
+        let unlanded = course.record.iter().rev().take(HELD).filter(|made| !made.landed);
         let went = unlanded.filter_map(|made| made.kind.legal());
         let squares: Bitboard = went.filter(|mv| !mv.is_castle()).map(Move::to).collect();
         let unread = |s: &Square| sensed.at(*s) != stand.at(*s) && !stand.at(*s).is_empty();
-        (squares & !self.unread.squares)
-            .into_iter()
-            .filter(unread)
-            .collect()
+        (squares & !self.squares).into_iter().filter(unread).collect()
     }
 
     /// Gives notice of the piece of `ply` if it had not been read for a while before the half-move, and is
     /// not read where it went.
-    pub(super) fn unread_before(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+    pub(super) fn look_before(&mut self, ctx: &mut Ctx<'_>, course: &Course, ply: &Ply) {
         let from = ply.kind.legal().and_then(Move::from).filter(|_| !ply.landed);
         let Some(from) = from else { return };
         let gone = ctx.sensed.at(from).is_empty() && ctx.sensed.since(from) + GONE_MS <= ply.at;
         if gone && !ctx.sensed.is_felt() {
-            let code = self.course.record.stand().placement().at(from);
-            self.name_unread(ctx, from, code);
+            let code = course.record.stand().placement().at(from);
+            self.name(ctx, course, from, code);
         }
     }
 
     /// Looks what the last half-moves show of pieces that are not read and of squares that read nothing.
-    pub(in crate::watcher) fn look_for_unread(&mut self, ctx: &mut Ctx<'_>) {
+    pub(super) fn look(&mut self, ctx: &mut Ctx<'_>, course: &Course, doubt: &mut Doubt) {
         if ctx.sensed.is_felt() {
             return;
         }
-        self.unread.squares &= !ctx.sensed.placement().occupied();
+        self.squares &= !ctx.sensed.placement().occupied();
         // In most games all pieces were read where they went.
-        let lately = &self.course.record[self.course.record.len().saturating_sub(HELD)..];
+        let lately = &course.record[course.record.len().saturating_sub(HELD)..];
         let landed = lately.iter().all(|made| made.landed);
         let strayed = if landed {
             Bitboard::EMPTY
         } else {
-            self.strayed(ctx.sensed)
+            self.strayed(course, ctx.sensed)
         };
-        self.doubt.strayed = strayed.any() || !landed && self.taken_unread();
-        for square in strayed & self.course.lines.best().faults().hidden {
+        doubt.strayed = strayed.any() || !landed && taken_unread(&course.record);
+        for square in strayed & course.lines.best().faults().hidden {
             // One piece vanished on this square and came out of it before, so the square hides this piece,
             // too.
-            if self.unread.silent.iter().any(|(known, _)| *known == square) {
-                self.square_was_silent(ctx, square);
+            if self.silent.iter().any(|(known, _)| *known == square) {
+                self.square_was_silent(ctx, course, square);
             }
         }
-        let strayed = strayed & !self.unread.squares;
-        if let Some(square) = (strayed & self.course.lines.best().faults().hidden).first() {
-            self.piece_not_read(ctx, square);
-            self.doubt.unread = true;
+        let strayed = strayed & !self.squares;
+        if let Some(square) = (strayed & course.lines.best().faults().hidden).first() {
+            self.piece_not_read(ctx, course, square);
+            doubt.unread = true;
         }
         let read = |(code, then): &(Code, usize)| ctx.sensed.placement().squares_of(*code).count() > *then;
-        self.unread.pieces.retain(|piece| !read(piece));
-        self.doubt.unread &= !self.unread.pieces.is_empty();
-        let settled = self.course.base;
-        self.unread.looked = self.unread.looked.min(settled);
-        while self.unread.looked < settled {
-            let index = self.unread.looked;
-            self.unread.looked += 1;
-            if let Some(square) = self.came_out_of(index) {
-                self.square_was_silent(ctx, square);
+        self.pieces.retain(|piece| !read(piece));
+        doubt.unread &= !self.pieces.is_empty();
+        let settled = course.base;
+        self.looked = self.looked.min(settled);
+        while self.looked < settled {
+            let index = self.looked;
+            self.looked += 1;
+            if let Some(square) = came_out_of(&course.record, index) {
+                self.square_was_silent(ctx, course, square);
             }
         }
     }
 
-    /// The square from which the piece of half-move `index` of the record came, if the piece was not read
-    /// there and is read where it went.
-    fn came_out_of(&self, index: usize) -> Option<Square> {
-        let made = &self.course.record[index];
-        let from = made.kind.legal().and_then(Move::from).filter(|_| made.landed)?;
-        let arrived = self.course.record[..index].iter().rev().find_map(|made| {
-            let mv = made.kind.legal()?;
-            (mv.to() == from).then_some(made.landed)
-        });
-        (arrived == Some(false)).then_some(from)
-    }
-
-    fn square_was_silent(&mut self, ctx: &mut Ctx<'_>, square: Square) {
-        let known = self.unread.silent.iter().position(|(s, _)| *s == square);
+    fn square_was_silent(&mut self, ctx: &mut Ctx<'_>, course: &Course, square: Square) {
+        let known = self.silent.iter().position(|(s, _)| *s == square);
         let known = known.unwrap_or_else(|| {
-            self.unread.silent.push((square, 0));
-            self.unread.silent.len() - 1
+            self.silent.push((square, 0));
+            self.silent.len() - 1
         });
-        let times = &mut self.unread.silent[known].1;
+        let times = &mut self.silent[known].1;
         *times = times.saturating_add(1);
-        if *times >= PROVED && !self.unread.squares.contains(square) {
-            self.unread.squares.add(square);
+        if *times >= PROVED && !self.squares.contains(square) {
+            self.squares.add(square);
             if !self.noticed.contains(square) {
                 self.noticed.add(square);
                 let message = format!("Nothing is read on {square}, whatever stands there.");
-                self.course.notice(ctx, notice::SQUARE_NOT_READ, &message);
+                course.notice(ctx, notice::SQUARE_NOT_READ, &message);
             }
         }
     }
+}
+
+/// The time of the half-move that last changed `square` in the record.
+fn stands_since(course: &Course, square: Square) -> Millis {
+    let now = course.record.stand().placement().at(square);
+    let before = |ply: usize| course.record.stand_at(ply).placement().at(square);
+    let ply = (0..course.record.plies()).rev().find(|ply| before(*ply) != now);
+    ply.map_or(course.began, |ply| course.record[ply].at)
+}
+
+/// True when a piece was captured on a square where it had stood for long without being read. It may
+/// stand elsewhere.
+fn taken_unread(record: &GameRecord) -> bool {
+    let held = record.plies().saturating_sub(HELD);
+    let went_to = |made: &Made| made.kind.from_to().map(|(_, to)| to);
+    let taken_late = |i: &usize| {
+        let (made, square) = (&record[*i], went_to(&record[*i]));
+        let taken = record[i + 1..].iter().find(|later| went_to(later) == square);
+        square.is_some() && taken.is_some_and(|taken| taken.at.since(made.at) >= TAKEN_LATE_MS)
+    };
+    let mut unlanded = (held..record.plies()).filter(|i| !record[*i].landed);
+    unlanded.any(|i| taken_late(&i))
+}
+
+/// The square from which the piece of half-move `index` of the record came, if the piece was not read
+/// there and is read where it went.
+fn came_out_of(record: &GameRecord, index: usize) -> Option<Square> {
+    let made = &record[index];
+    let from = made.kind.legal().and_then(Move::from).filter(|_| made.landed)?;
+    let arrived = record[..index].iter().rev().find_map(|made| {
+        let mv = made.kind.legal()?;
+        (mv.to() == from).then_some(made.landed)
+    });
+    (arrived == Some(false)).then_some(from)
 }
 
 fn name(role: Role) -> &'static str {

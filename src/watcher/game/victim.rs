@@ -5,13 +5,16 @@
 use shakmaty::{Bitboard, Move, Square};
 
 use super::{
-    Game,
-    advice::{Finding, Scene},
+    finding::{Finding, Scene},
+    press::PressQueue,
+    record::GameRecord,
+    trust::Trust,
 };
 use crate::{
     board::{Code, act::Reason},
     event::{Certainty, CompletedBy},
     laws::IrregularityKind,
+    time::Millis,
     watcher::ctx::Ctx,
 };
 
@@ -22,63 +25,33 @@ const DUMP_MS: u64 = 5000;
 /// So many half-moves later it may still be found.
 const LATELY: usize = 8;
 
-impl Game {
-    /// Looks whether a pawn that was captured en passant, or promoted, still stands on the board, or did for a while after the press.
-    pub(in crate::watcher) fn look_for_left_victim(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((ply, taken, pawn)) = self.left_pawn(ctx) else {
-            return;
-        };
-        let made = &self.course.record[ply - 1];
-        let pressed = made.at;
-        if !ctx.passed(pressed, LEFT_MS) {
-            return;
-        }
-        let is_gone = ctx.sensed.at(taken).is_empty();
-        let is_told = ctx
-            .sensed
-            .last_dump()
-            .is_some_and(|dump| dump >= pressed + LEFT_MS);
-        // A dump, or that the pawn is taken off now, shows that no update was lost.
-        if !is_gone && !is_told {
-            self.presses.ask(ctx, pressed);
-            if !ctx.passed(pressed, DUMP_MS) {
-                return;
-            }
-        }
-        self.suspected_victim = Some(pressed);
-        let made = &self.course.record[ply - 1];
-        let mut seen = made.stand.placement().clone();
-        seen.set(taken, pawn);
-        let scene = Scene {
-            ply,
-            before: self.course.record.stand_at(ply - 1).clone(),
-            seen,
-            at: pressed,
-            clock: made.clock,
-        };
-        let (act, from_to) = (made.uci.to_string(), made.kind.from_to());
-        let (kind, by) = (IrregularityKind::IllegalMove, self.course.record.mover(ply));
-        let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
-        finding.reason = Some(Reason::PieceCannotMoveSo);
-        finding.act = Some(act);
-        finding.squares = from_to.map_or(Bitboard::EMPTY, |(from, to)| Bitboard::from(from).with(to));
-        finding.squares.add(taken);
-        finding.target = Some(finding.before.clone());
-        self.accuse(ctx, finding, None);
-    }
+/// A pawn that a half-move takes off the board, and that is still read, or was for a while.
+#[derive(Clone, Copy)]
+pub(super) struct LeftPawn {
+    /// The number of the half-move.
+    ply: usize,
+    taken: Square,
+    pawn: Code,
+}
 
+impl LeftPawn {
     /// One of the last half-moves is a capture en passant or a promotion that was pressed for, and the pawn that it takes off the board
-    /// has been read on its square since before it, at least for a while: the number of that half-move, the square and the pawn.
-    fn left_pawn(&self, ctx: &Ctx<'_>) -> Option<(usize, Square, Code)> {
-        if !self.course.on_record() || self.doubt.any() || self.awaits_rest() || self.is_board_faulty() {
+    /// has been read on its square since before it, at least for a while. Before the press `told` that was said already.
+    pub(super) fn of(ctx: &Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) -> Option<Self> {
+        let record = &trust.course.record;
+        if !trust.course.on_record()
+            || trust.doubt.any()
+            || trust.gap.awaits_rest()
+            || trust.is_board_faulty()
+        {
             return None;
         }
         // The promoted pawn itself had stood there for long.
-        let others_stray = self.is_unproven(ctx, None);
-        let first = self.course.record.plies().saturating_sub(LATELY) + 1;
-        (first..=self.course.record.plies()).find_map(|ply| {
-            let made = &self.course.record[ply - 1];
-            let by = self.course.record.mover(ply);
+        let others_stray = trust.is_unproven(ctx, None);
+        let first = record.plies().saturating_sub(LATELY) + 1;
+        (first..=record.plies()).find_map(|ply| {
+            let made = &record[ply - 1];
+            let by = record.mover(ply);
             let (taken, pawn) = match made.kind.legal()? {
                 Move::EnPassant { from, to } if !others_stray => {
                     (Square::from_coords(to.file(), from.rank()), (!by).pawn())
@@ -100,10 +73,55 @@ impl Game {
             let left_late = reads.is_empty() && since > made.at + LEFT_MS;
             let stood = left_late && since_before && ctx.sensed.before(taken) == pawn;
             let is_left = made.completed_by == CompletedBy::Clock
-                && self.suspected_victim.is_none_or(|told| made.at > told)
-                && self.course.record.stand().placement().at(taken).is_empty()
+                && told.is_none_or(|told| made.at > told)
+                && record.stand().placement().at(taken).is_empty()
                 && (stands || stood && !unmeasured);
-            is_left.then_some((ply, taken, pawn))
+            is_left.then_some(Self { ply, taken, pawn })
         })
+    }
+
+    /// The finding, once it is clear that no update was lost.
+    pub(super) fn finding(
+        self,
+        ctx: &mut Ctx<'_>,
+        record: &GameRecord,
+        presses: &mut PressQueue,
+    ) -> Option<Finding> {
+        let Self { ply, taken, pawn } = self;
+        let made = &record[ply - 1];
+        let pressed = made.at;
+        if !ctx.passed(pressed, LEFT_MS) {
+            return None;
+        }
+        let is_gone = ctx.sensed.at(taken).is_empty();
+        let is_told = ctx
+            .sensed
+            .last_dump()
+            .is_some_and(|dump| dump >= pressed + LEFT_MS);
+        // A dump, or that the pawn is taken off now, shows that no update was lost.
+        if !is_gone && !is_told {
+            presses.ask(ctx, pressed);
+            if !ctx.passed(pressed, DUMP_MS) {
+                return None;
+            }
+        }
+        let mut seen = made.stand.placement().clone();
+        seen.set(taken, pawn);
+        let scene = Scene {
+            ply,
+            before: record.stand_at(ply - 1).clone(),
+            seen,
+            at: pressed,
+            clock: made.clock,
+        };
+        let (act, from_to) = (made.uci.to_string(), made.kind.from_to());
+        let (kind, by) = (IrregularityKind::IllegalMove, record.mover(ply));
+        let mut finding = Finding::new(kind, Certainty::Suspected, Some(by), scene);
+        finding.reason = Some(Reason::PieceCannotMoveSo);
+        finding.act = Some(act);
+        finding.squares = from_to.map_or(Bitboard::EMPTY, |(from, to)| Bitboard::from(from).with(to));
+        finding.squares.add(taken);
+        finding.target = Some(finding.before.clone());
+        Some(finding)
     }
 }

@@ -7,6 +7,14 @@ use crate::{time::Millis, watcher::ctx::Ctx};
 pub(super) const JUDGE_MS: u64 = 900;
 /// The same where nobody measured when the readings happened.
 const UNMEASURED_JUDGE_MS: u64 = 1600;
+/// Cost of the hypothesis that the players put an illegal act right, compared with letting it stand, in nats.
+pub(super) const RESTORED: f32 = 0.6;
+/// The board reads a piece that was put down before a press at most this long after the press.
+pub(super) const READ_MS: u64 = 250;
+/// Updates may arrive up to this long after the press that they belong to.
+pub(super) const SCAN_MS: u64 = 450;
+/// After this long the watcher stops judging an unexplained press. The next dump or press may explain it.
+pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// The watcher keeps a placement at rest no sooner than this after the press.
 pub(super) const REST_MS: u64 = 300;
 /// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.

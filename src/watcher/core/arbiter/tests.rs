@@ -7,10 +7,10 @@ use super::*;
 
 use crate::{
     dgt::{Lever, Message, PieceCode},
-    event::{Body, Why},
-    laws::{PenaltyKind, RaisedBy, Side},
+    event::{Body, Certainty, Why},
+    laws::{IrregularityKind, PenaltyKind, RaisedBy, Side},
     watcher::{
-        OrientationSetting, Settings, Watcher,
+        OrientationSetting, Report, Settings, Watcher,
         testing::{after_e4, after_e4_under, clock, hear, initial_pieces},
     },
 };

@@ -18,8 +18,8 @@ use crate::{
         Rules, Table,
         clock::Presses,
         game::{
-            Game, Open, accuse::promotion_ways, doubt::Overruled, flags::Flags, recall::WholeRecord,
-            record::Former, unclocked::Unclocked,
+            Game, Open, accuse::promotion_ways, cases::Cases, course::Course, flags::Flags,
+            overruled::Overruled, recall::WholeRecord, record::Former, unclocked::Unclocked,
         },
     },
 };
@@ -160,7 +160,7 @@ impl SavedUnread {
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
         let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken || game.doubt.turned;
-        let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.noticed.is_empty();
+        let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.unread.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
             dead: indices(unread.squares),
@@ -171,7 +171,7 @@ impl SavedUnread {
                 .map(|(code, n)| (*code, (*n).into()))
                 .collect(),
             healed: indices(unread.healed),
-            noticed: indices(game.noticed),
+            noticed: indices(game.unread.noticed),
             looked: unread.looked.into(),
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
@@ -190,7 +190,7 @@ impl SavedUnread {
         game.unread.silent = self.silent.iter().map(|(KeptSquare(s), n)| (*s, *n)).collect();
         game.unread.pieces = self.pieces.iter().map(|(code, n)| (*code, (*n).into())).collect();
         game.unread.healed = squares(&self.healed);
-        game.noticed = squares(&self.noticed);
+        game.unread.noticed = squares(&self.noticed);
         game.unread.looked = self.looked.into();
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
@@ -201,7 +201,7 @@ impl SavedUnread {
         game.doubt.shaken = self.corrected;
         game.doubt.corrected = self.corrected_at.map(Into::into);
         game.doubt.excused = self.excused.map(Into::into);
-        game.hidden_before = squares(&self.hidden);
+        game.unread.hidden_before = squares(&self.hidden);
     }
 }
 
@@ -255,11 +255,13 @@ impl SavedGame {
             flags: game.flags.clone(),
             clock_used: game.course.clock_used,
             whole: game
+                .gap
                 .recall
                 .whole
                 .as_ref()
                 .map(|whole| (whole.plies.into(), Shown(whole.squares))),
             pressed: game
+                .gap
                 .recall
                 .whole
                 .as_ref()
@@ -312,7 +314,7 @@ impl SavedGame {
         game.outcome.ended_by_hand = (self.confirmed || self.shown) && self.result.is_some();
         game.flags = self.flags.clone();
         game.course.clock_used = self.clock_used;
-        game.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
+        game.gap.recall.whole = self.whole.as_ref().map(|(plies, shown)| WholeRecord {
             plies: (*plies).into(),
             squares: shown.0,
             pressed: self.pressed.map(|(left, times)| Presses {
@@ -325,8 +327,8 @@ impl SavedGame {
         if let Some(saved) = &self.unread {
             saved.restore(&mut game);
         }
-        game.gap = true;
-        game.lines_after_restart(&unread);
+        game.gap.is_open = true;
+        lines_after_restart(&mut game.course, &game.cases, &unread);
         Ok(game)
     }
 }
@@ -339,50 +341,47 @@ fn restored(saved: &[SavedOpen], game: &Game) -> Result<Vec<Open>, Wrong> {
         .collect()
 }
 
-impl Game {
-    /// Starts the beam as it was after the report of the last irregularity, or from the record alone.
-    fn lines_after_restart(&mut self, unread: &Sensed) {
-        let now = Millis(0);
-        self.course.base = self.course.record.plies();
-        let stand = self.course.record.stand().clone();
-        let line = Line::new(stand.clone(), unread, now);
-        let next = self.course.record.plies() + 1;
-        let mut nothing_done = line.clone();
-        if self
-            .cases
-            .open
-            .iter()
-            .any(|open| open.ply == next && open.act.is_some())
-        {
-            // The press completed the act, so a hypothesis in which nothing was done pays for an empty press.
-            nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
-        }
-        let mut lines = vec![nothing_done];
-        for open in self.cases.open.iter().filter(|open| open.ply == next) {
-            if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
-                let ways = promotion_ways(stand.clone(), mv, true, act.clone(), unread, now);
-                lines.extend(ways.into_iter().map(|(mut line, nats)| {
-                    line.charge(Item::PutRight, nats);
-                    line
-                }));
-                continue;
-            }
-            if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
-                lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
-            }
-            if let Some(act) = &open.act {
-                let left = Arc::new(stand.left_as(&act.placement()));
-                lines.push(line.played(
-                    PlyKind::Illegal(Box::new(act.clone())),
-                    left,
-                    unread,
-                    now,
-                    &Bill::default(),
-                ));
-            }
-        }
-        self.course.lines.frozen = true;
-        self.course.lines.reset(now, unread, lines);
-        self.course.lines.frozen = false;
+/// Starts the beam as it was after the report of the last irregularity, or from the record alone.
+fn lines_after_restart(course: &mut Course, cases: &Cases, unread: &Sensed) {
+    let now = Millis(0);
+    course.base = course.record.plies();
+    let stand = course.record.stand().clone();
+    let line = Line::new(stand.clone(), unread, now);
+    let next = course.record.plies() + 1;
+    let mut nothing_done = line.clone();
+    if cases
+        .open
+        .iter()
+        .any(|open| open.ply == next && open.act.is_some())
+    {
+        // The press completed the act, so a hypothesis in which nothing was done pays for an empty press.
+        nothing_done.charge(Item::EmptyPress, weight::EMPTY_PRESS);
     }
+    let mut lines = vec![nothing_done];
+    for open in cases.open.iter().filter(|open| open.ply == next) {
+        if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
+            let ways = promotion_ways(stand.clone(), mv, true, act.clone(), unread, now);
+            lines.extend(ways.into_iter().map(|(mut line, nats)| {
+                line.charge(Item::PutRight, nats);
+                line
+            }));
+            continue;
+        }
+        if let (Some(mv), Some(target)) = (open.ruled, &open.target) {
+            lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
+        }
+        if let Some(act) = &open.act {
+            let left = Arc::new(stand.left_as(&act.placement()));
+            lines.push(line.played(
+                PlyKind::Illegal(Box::new(act.clone())),
+                left,
+                unread,
+                now,
+                &Bill::default(),
+            ));
+        }
+    }
+    course.lines.frozen = true;
+    course.lines.reset(now, unread, lines);
+    course.lines.frozen = false;
 }

@@ -176,9 +176,9 @@ impl Weighed {
             sensed: core.sensed.keep(),
             lines: game.course.lines.keep(&core.sensed),
             base: game.course.base.into(),
-            began: game.began,
-            read_since: game.read_since,
-            missed_until: game.missed_until,
+            began: game.course.began,
+            read_since: game.gap.read_since,
+            missed_until: game.gap.missed_until,
             suspected_fall: game.suspected_fall,
             suspected_victim: game.suspected_victim,
             press: game.presses.judged.as_ref().map(SavedPress::of),
@@ -186,7 +186,7 @@ impl Weighed {
             doubted: game.course.doubted,
             left_since: game.course.left_since,
             asked: game.presses.asked,
-            unbridged: game.unbridged.map(SavedGap::of),
+            unbridged: game.gap.unbridged.map(SavedGap::of),
             hands: SavedHands::of(&game.hands),
             lumped: core.lumped,
             gathered_until: core.gathered_until,
@@ -224,9 +224,9 @@ impl Weighed {
             self.lines.restore(&Arc::new(believed), &sensed)
         })?;
         game.course.base = base;
-        game.began = self.began;
-        game.read_since = self.read_since;
-        game.missed_until = self.missed_until;
+        game.course.began = self.began;
+        game.gap.read_since = self.read_since;
+        game.gap.missed_until = self.missed_until;
         game.suspected_fall = self.suspected_fall;
         game.suspected_victim = self.suspected_victim;
         game.presses.judged = self.press.as_ref().map(SavedPress::restore);
@@ -234,12 +234,12 @@ impl Weighed {
         game.course.doubted = self.doubted;
         game.course.left_since = self.left_since;
         game.presses.asked = self.asked;
-        game.unbridged = self.unbridged.map(SavedGap::restore);
+        game.gap.unbridged = self.unbridged.map(SavedGap::restore);
         game.hands = Hands::from(&self.hands);
         let glimpses: Result<_, String> = self.glimpses.iter().map(|kept| kept.restore(game)).collect();
         game.lump.glimpses = glimpses?;
         // The hypotheses already hide these pieces.
-        game.hidden_before = shakmaty::Bitboard::EMPTY;
+        game.unread.hidden_before = shakmaty::Bitboard::EMPTY;
         Ok((squares, sensed))
     }
 }

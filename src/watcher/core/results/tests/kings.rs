@@ -1,6 +1,7 @@
 //! Kings in the centre by mistake, and kings that contradict a ruling.
 
 use super::*;
+use crate::watcher::game::finish::contradicts;
 
 /// Puts both kings on centre squares that show a win for Black.
 fn kings_up(watcher: &mut Watcher, at: u64) {
@@ -115,7 +116,7 @@ fn with_a_fallen_flag() -> Watcher {
 #[test]
 fn a_notice_asks_about_kings_against_an_accepted_ruling_until_somebody_plays_on() {
     let contradicts = |result, watcher: &Watcher| match &watcher.core.phase {
-        Phase::Game(game) => game.contradicts(result).is_some(),
+        Phase::Game(game) => contradicts(&game.course.record, &game.cases, result).is_some(),
         Phase::Waiting(_) => panic!("no game"),
     };
     let mut watcher = with_a_fallen_flag();

@@ -1,0 +1,80 @@
+//! A lever that springs back, and other second thoughts about presses.
+
+use shakmaty::Color;
+
+use super::{course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
+use crate::{
+    board::{Lines, Placement, Sensed},
+    event::CompletedBy,
+    time::Millis,
+};
+
+/// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
+/// time after that.
+const BOUNCE_MS: u64 = 700;
+/// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
+pub(super) const PRESSED_AGAIN_MS: u64 = 3000;
+
+impl PressQueue {
+    /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
+    /// sprung back, and what looked like a press of the opponent was none.
+    pub(in crate::watcher) fn bounced(
+        &mut self,
+        course: &mut Course,
+        at: Millis,
+        side: Color,
+        sensed: &Sensed,
+    ) -> bool {
+        let sprung = self.last().cloned();
+        let best = course.lines.best();
+        let made = course
+            .record
+            .last()
+            .filter(|made| made.completed_by == CompletedBy::Clock);
+        let pressed = match best.plies.last() {
+            Some(ply) => ply.pressed,
+            None => made.map(|made| made.at),
+        };
+        let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
+            return false;
+        };
+        let gap = sprung.at.since(pressed);
+        let again = if gap <= REACTION_MS {
+            PRESSED_AGAIN_MS
+        } else {
+            BOUNCE_MS
+        };
+        let soon = at.since(sprung.at) <= again && gap <= BOUNCE_MS;
+        // A reading after the first press, other than of its own half-move, shows that a hand was at work.
+        let untouched = sensed.last_change() <= pressed + READ_MS;
+        if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
+            return false;
+        }
+        self.forget_last(&mut course.lines);
+        true
+    }
+
+    /// The link was down for a while, and now the time of `side` runs. If the last press that was heard was
+    /// by `side`, the lever has gone back since.
+    pub(in crate::watcher) fn sprang_back(&mut self, lines: &mut Lines, side: Color) {
+        let last = self.last();
+        if last.is_some_and(|press| press.side == side) {
+            self.forget_last(lines);
+        }
+    }
+
+    fn forget_last(&mut self, lines: &mut Lines) {
+        if let Some(press) = self.take_last() {
+            lines.forget_press(press.at);
+        }
+    }
+
+    /// A dump shows `after` where updates had told `before`. If the watcher kept `before` as the placement at
+    /// rest after a press, it corrects that.
+    pub(in crate::watcher) fn stood_at_press(&mut self, before: &Placement, after: &Placement) {
+        let rest = self.judged.as_mut().and_then(|press| press.rest.as_mut());
+        if let Some(rest) = rest.filter(|rest| *rest == before) {
+            rest.clone_from(after);
+        }
+    }
+}
