@@ -44,9 +44,10 @@ use crate::{
     time::Millis,
 };
 pub use command::{Command, CommandError, Expected, Order, Reply, Report};
-use core::Core;
 pub use core::past::Needed;
+use core::past::needs;
 pub use core::snapshot::Snapshot;
+use core::{Core, view};
 pub use explain::Account;
 pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use not_now::NotNow;
@@ -308,7 +309,7 @@ impl Watcher {
     /// watcher does not keep them.
     #[must_use]
     pub fn needs(&self, command: &Command) -> Option<Needed> {
-        self.core.needs(command)
+        needs(&self.core, command)
     }
 
     /// Gives a notice of the shell. It becomes a numbered event like all others.
@@ -359,7 +360,7 @@ impl Watcher {
     /// The hypotheses at `now`; none where there is no game. No later call may have an earlier time.
     #[must_use]
     pub fn account(&self, now: Millis) -> Option<Account> {
-        self.core.account(now + self.before)
+        view::account(&self.core, now + self.before)
     }
 
     /// The next command to send to the board, never split.
@@ -402,31 +403,31 @@ impl Watcher {
     /// Whether the board answers.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.core.status()
+        view::status(&self.core)
     }
 
     /// The board itself, as far as it is known.
     #[must_use]
     pub fn info(&self) -> BoardInfo {
-        self.core.info()
+        view::info(&self.core)
     }
 
     /// Its hardware, as far as it is known.
     #[must_use]
     pub fn hardware(&self) -> HardwareView {
-        self.core.hardware_view()
+        view::hardware(&self.core)
     }
 
     /// The position on the board now.
     #[must_use]
     pub fn position(&self) -> PositionView {
-        self.core.position()
+        view::position(&self.core)
     }
 
     /// The game as it is recorded.
     #[must_use]
     pub fn game(&self) -> GameView {
-        self.core.game_view()
+        view::game(&self.core)
     }
 
     /// The clock as it stands.
@@ -440,6 +441,6 @@ impl Watcher {
     /// The game as PGN with `%clk`; none before the first game.
     #[must_use]
     pub fn pgn(&self) -> Option<String> {
-        self.core.pgn()
+        view::pgn(&self.core)
     }
 }

@@ -4,7 +4,14 @@ use std::sync::Arc;
 
 use shakmaty::{CastlingMode, Color};
 
-use super::{Core, Phase, snapshot::stand_of_fen};
+use super::{
+    Core, Phase,
+    before_game::{WaitingReport, is_before_game, take_due},
+    expected::is_as_expected,
+    past::command_about,
+    snapshot::stand_of_fen,
+    view,
+};
 use crate::{
     board::Stand,
     event::GameResult,
@@ -23,12 +30,15 @@ use crate::{
 impl Core {
     /// Carries out a person's command. Every event that comes of it has the person's name.
     pub(in crate::watcher) fn carry_out(&mut self, now: Millis, order: Order) -> Result<Reply, CommandError> {
-        self.is_as_expected(order.expects, order.past.as_deref())?;
+        is_as_expected(self, order.expects, order.past.as_deref())?;
         self.out.by_command = true;
         self.out.by = order.by;
         let of_board = matches!(order.command, Command::NewGame | Command::SetPosition { .. });
         let done = match order.past {
-            Some(events) => self.command_about(now, order.command, &events).map(Some),
+            Some(events) => {
+                let (out, settings) = (&mut self.out, &self.settings);
+                command_about(out, settings, self.games, now, order.command, &events).map(Some)
+            }
             None => self.command(now, order.command).map(|()| None),
         };
         self.out.by_command = false;
@@ -36,10 +46,10 @@ impl Core {
         let past = done?;
         self.review(now);
         let mut reply = past.unwrap_or_else(|| Reply {
-            game: Some(self.game_view()),
+            game: Some(view::game(self)),
             offline: false,
         });
-        reply.offline = of_board && self.status() == Status::Offline;
+        reply.offline = of_board && view::status(self) == Status::Offline;
         Ok(reply)
     }
 
@@ -56,7 +66,7 @@ impl Core {
             self.take_up_put_aside(now, reason);
             return Ok(());
         }
-        let is_before_game = matches!(&command, Command::Report(report) if self.is_before_game(report));
+        let is_before_game = matches!(&command, Command::Report(report) if is_before_game(&self.phase, self.games + 1, report));
         if let Some(asked) = command.game()
             && !matches!(&self.phase, Phase::Game(game) if game.course.number == asked)
             && !(command.is_forfeit() && asked == self.games + 1)
@@ -66,7 +76,9 @@ impl Core {
             return Err(CommandError::NoSuchGame { asked, last });
         }
         match command {
-            Command::Resync if self.status() == Status::Offline => return Err(NotNow::BoardOffline.into()),
+            Command::Resync if view::status(self) == Status::Offline => {
+                return Err(NotNow::BoardOffline.into());
+            }
             Command::Resync => self.dump_wanted = true,
             Command::Rules => self.take_configured_rules(now)?,
             Command::NewGame => {
@@ -79,7 +91,11 @@ impl Core {
             }
             Command::Result { result, reason, game } => self.set_result(now, result, reason, game)?,
             Command::Resume { reason, .. } => self.take_result_back(now, reason)?,
-            Command::Report(report) if is_before_game => self.report_before_game(report)?,
+            Command::Report(report) if is_before_game => {
+                let by = self.out.by.clone();
+                let waiting = WaitingReport::of(report, self.games + 1, by, &self.reports)?;
+                self.reports.push(waiting);
+            }
             other => {
                 let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
                 let said = ctx.out.seq;
@@ -101,6 +117,20 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Tells what was reported before the game, once that has begun.
+    pub(super) fn tell_reports(&mut self, now: Millis) {
+        for (by, report) in take_due(&mut self.reports, &self.phase) {
+            self.out.by_command = true;
+            self.out.by = by;
+            if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+                // It was taken when it was given, so nothing refuses it now.
+                let _ = game.report(&mut ctx, report);
+            }
+            self.out.by_command = false;
+            self.out.by = None;
+        }
     }
 
     /// Ends the present game, and starts a new one from the position on the board.

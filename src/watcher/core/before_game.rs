@@ -3,13 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Core, Phase};
-use crate::{
-    time::Millis,
-    watcher::{
-        command::{CommandError, Report},
-        not_now::NotNow,
-    },
+use super::Phase;
+use crate::watcher::{
+    command::{CommandError, Report},
+    not_now::NotNow,
 };
 
 /// Largest number of reports that wait.
@@ -24,20 +21,25 @@ pub(in crate::watcher) struct WaitingReport {
     report: Box<Report>,
 }
 
-impl Core {
-    /// True for a report of conduct before the next game: the board has no game, or its game is over and the report names the
-    /// next one.
-    pub(super) fn is_before_game(&self, report: &Report) -> bool {
-        let next = self.games + 1;
-        let is_next = match &self.phase {
-            Phase::Waiting(_) => report.game.is_none_or(|game| game == next),
-            Phase::Game(_) => report.game == Some(next),
-        };
-        is_next && report.kind.is_conduct()
-    }
+/// True for a report of conduct before game `next`, which is the next one: the board has no game, or its game is over and the report names
+/// the next.
+pub(super) fn is_before_game(phase: &Phase, next: u32, report: &Report) -> bool {
+    let is_next = match phase {
+        Phase::Waiting(_) => report.game.is_none_or(|game| game == next),
+        Phase::Game(_) => report.game == Some(next),
+    };
+    is_next && report.kind.is_conduct()
+}
 
-    pub(super) fn report_before_game(&mut self, report: Report) -> Result<(), CommandError> {
-        if self.reports.len() >= MOST_WAITING {
+impl WaitingReport {
+    /// The report of `by`, which waits for game `next`. `waiting` are those that wait already.
+    pub(super) fn of(
+        report: Report,
+        next: u32,
+        by: Option<String>,
+        waiting: &[Self],
+    ) -> Result<Self, CommandError> {
+        if waiting.len() >= MOST_WAITING {
             return Err(NotNow::TooManyReports(MOST_WAITING).into());
         }
         report.has_its_words()?;
@@ -46,32 +48,22 @@ impl Core {
             game: None,
             ..report
         };
-        self.reports.push(WaitingReport {
-            game: self.games + 1,
-            by: self.out.by.clone(),
+        Ok(Self {
+            game: next,
+            by,
             report: Box::new(report),
-        });
-        Ok(())
+        })
     }
+}
 
-    /// Tells what was reported before the game, once that has begun.
-    pub(super) fn tell_reports(&mut self, now: Millis) {
-        if self.reports.is_empty() {
-            return;
-        }
-        let begun = matches!(&self.phase, Phase::Game(game) if game.course.number >= self.reports[0].game);
-        if !begun {
-            return;
-        }
-        for waiting in std::mem::take(&mut self.reports) {
-            self.out.by_command = true;
-            self.out.by = waiting.by;
-            if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-                // It was taken when it was given, so nothing refuses it now.
-                let _ = game.report(&mut ctx, *waiting.report);
-            }
-            self.out.by_command = false;
-            self.out.by = None;
-        }
-    }
+/// Takes what was reported before the game, once that has begun: by whom, and what.
+pub(super) fn take_due(waiting: &mut Vec<WaitingReport>, phase: &Phase) -> Vec<(Option<String>, Report)> {
+    let number = phase.game().map(|game| game.course.number);
+    let is_due = waiting.first().is_some_and(|first| number >= Some(first.game));
+    let due = if is_due {
+        std::mem::take(waiting)
+    } else {
+        Vec::new()
+    };
+    due.into_iter().map(|it| (it.by, *it.report)).collect()
 }

@@ -1,7 +1,7 @@
 //! Whether the record is still as the sender of a command saw it: a page may be stale, and two arbiters may put the same
 //! right.
 
-use super::{Core, Phase, past::Past};
+use super::{Core, past::Past};
 use crate::{
     event::Event,
     watcher::{
@@ -10,34 +10,29 @@ use crate::{
     },
 };
 
-impl Core {
-    /// Refuses a command whose sender saw another record than the present one, or than that of `past`.
-    pub(super) fn is_as_expected(
-        &self,
-        expects: Expected,
-        past: Option<&[Event]>,
-    ) -> Result<(), CommandError> {
-        let last = match past {
-            Some(events) => events.iter().rev().find_map(LastCorrection::of),
-            None => self.out.put_right.clone(),
-        };
-        if let (Some(seen), Some(last)) = (expects.seq, last)
-            && last.seq > seen
-        {
-            return Err(CommandError::MovedOn(last.in_words()));
-        }
-        let have = match past {
-            Some(events) => Past::of(events).map(|past| past.plies()),
-            None => match &self.phase {
-                Phase::Game(game) => Some(game.course.record.plies()),
-                Phase::Waiting(_) => None,
-            },
-        };
-        match (expects.ply, have) {
-            (Some(seen), Some(have)) if seen as usize != have => Err(CommandError::MovedOn(format!(
-                "it has {have} half-moves, and had {seen} then"
-            ))),
-            _ => Ok(()),
-        }
+/// Refuses a command whose sender saw another record than the present one, or than that of `past`.
+pub(super) fn is_as_expected(
+    core: &Core,
+    expects: Expected,
+    past: Option<&[Event]>,
+) -> Result<(), CommandError> {
+    let last = match past {
+        Some(events) => events.iter().rev().find_map(LastCorrection::of),
+        None => core.out.put_right.clone(),
+    };
+    if let (Some(seen), Some(last)) = (expects.seq, last)
+        && last.seq > seen
+    {
+        return Err(CommandError::MovedOn(last.in_words()));
+    }
+    let have = match past {
+        Some(events) => Past::of(events).map(|past| past.plies()),
+        None => core.phase.game().map(|game| game.course.record.plies()),
+    };
+    match (expects.ply, have) {
+        (Some(seen), Some(have)) if seen as usize != have => Err(CommandError::MovedOn(format!(
+            "it has {have} half-moves, and had {seen} then"
+        ))),
+        _ => Ok(()),
     }
 }

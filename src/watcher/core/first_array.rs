@@ -2,34 +2,28 @@
 
 use shakmaty::Color;
 
-use super::Core;
 use crate::{
-    time::Millis,
-    watcher::game::array::{begin_otherwise, begun_otherwise},
+    dgt::ClockSide,
+    watcher::{
+        ctx::Ctx,
+        game::{Game, array},
+    },
 };
 
-impl Core {
-    /// The first press was for a half-move that the position does not allow in which the game began, as the watcher has it, and
-    /// another beginning does: the game began so. Whoever pressed has the move there.
-    pub(super) fn look_for_beginning(&mut self, now: Millis) {
-        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
-            return;
-        };
-        if !game.is_watched() || game.gap.is_open {
-            return;
-        }
-        let Some(beginning) = begun_otherwise(&ctx, &game.course, &game.cases, &game.presses) else {
-            return;
-        };
-        let (pressed, turn) = (beginning.press.side, beginning.start.turn());
-        if ctx.clock.is_configured() && pressed != turn {
-            return;
-        }
-        let side = ctx.clock.side_of(pressed);
-        if let Some(finding) = begin_otherwise(&mut ctx, &mut game.course, &mut game.presses, beginning) {
-            game.accuse(&mut ctx, finding, None);
-        }
-        self.clock
-            .guess(if turn == Color::White { side } else { side.other() });
+/// The first press was for a half-move that the position does not allow in which the game began, as the watcher has it, and
+/// another beginning does: the game began so. Whoever pressed has the move there. Returns White's side of the clock, as that shows it.
+pub(super) fn begin_otherwise(game: &mut Game, ctx: &mut Ctx<'_>) -> Option<ClockSide> {
+    if !game.is_watched() || game.gap.is_open {
+        return None;
     }
+    let beginning = array::begun_otherwise(ctx, &game.course, &game.cases, &game.presses)?;
+    let (pressed, turn) = (beginning.press.side, beginning.start.turn());
+    if ctx.clock.is_configured() && pressed != turn {
+        return None;
+    }
+    let side = ctx.clock.side_of(pressed);
+    if let Some(finding) = array::begin_otherwise(ctx, &mut game.course, &mut game.presses, beginning) {
+        game.accuse(ctx, finding, None);
+    }
+    Some(if turn == Color::White { side } else { side.other() })
 }

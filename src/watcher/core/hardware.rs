@@ -1,11 +1,11 @@
 //! Board and clock as hardware: their batteries, and what was lost on the line from them.
 
-use super::{Core, Phase};
+use super::Phase;
 use crate::{
+    board::Sensed,
     dgt::Battery,
     event::{Body, notice},
-    time::Millis,
-    watcher::state::{BatteryView, HardwareView},
+    watcher::state::{BatteryView, HardwareView, StateSet},
 };
 
 /// At this charge, in percent, a battery will not last a long game.
@@ -31,69 +31,71 @@ pub(in crate::watcher) struct Hardware {
     pub(in crate::watcher) line_errors: u64,
 }
 
-impl Core {
-    /// Takes a message of the board about its battery.
-    pub(in crate::watcher) fn battery(&mut self, now: Millis, told: Battery) {
+impl Hardware {
+    /// Takes a message of the board about its battery. Returns a notice where it is low.
+    pub(super) fn battery(&mut self, changed: &mut StateSet, told: Battery) -> Option<Body> {
         let view = BatteryView {
             percent: told.percent.min(100),
             charging: told.charging,
         };
-        self.out.changed.info |= self.hardware.battery.replace(view) != Some(view);
+        changed.info |= self.battery.replace(view) != Some(view);
         if view.charging || view.percent >= FULL_ENOUGH {
-            self.hardware.battery_said = false;
-        } else if view.percent <= LOW && !std::mem::replace(&mut self.hardware.battery_said, true) {
+            self.battery_said = false;
+        } else if view.percent <= LOW && !std::mem::replace(&mut self.battery_said, true) {
             let message = format!(
                 "the board's battery is at {} %: plug it in before it goes out in mid-game",
                 view.percent
             );
-            self.emit(now, Body::notice(notice::BOARD_BATTERY_LOW, message));
+            return Some(Body::notice(notice::BOARD_BATTERY_LOW, message));
         }
+        None
     }
 
-    /// Takes from a frame of the clock whether its battery is low.
-    pub(super) fn clock_battery(&mut self, now: Millis, low: bool) {
-        let hardware = &mut self.hardware;
-        let (before, count) = hardware.clock_frames;
+    /// Takes from a frame of the clock whether its battery is low. Returns a notice where it is.
+    pub(super) fn clock_battery(&mut self, changed: &mut StateSet, low: bool) -> Option<Body> {
+        let (before, count) = self.clock_frames;
         let count = if before == low { count.saturating_add(1) } else { 1 };
-        hardware.clock_frames = (low, count);
+        self.clock_frames = (low, count);
         if count < AGREEING {
-            return;
+            return None;
         }
-        self.out.changed.info |= hardware.clock_low.replace(low) != Some(low);
-        if low && !std::mem::replace(&mut hardware.clock_said, true) {
+        changed.info |= self.clock_low.replace(low) != Some(low);
+        if low && !std::mem::replace(&mut self.clock_said, true) {
             let message = "the clock says that its battery is low: have another clock or batteries at hand, and change them when no time runs";
-            self.emit(now, Body::notice(notice::CLOCK_BATTERY_LOW, message));
+            return Some(Body::notice(notice::CLOCK_BATTERY_LOW, message));
         }
+        None
     }
 
     /// Forgets the clock's battery: the clock is gone, and the next one may be another.
-    pub(super) fn clock_battery_gone(&mut self) {
-        self.out.changed.info |= self.hardware.clock_low.take().is_some();
-        (self.hardware.clock_frames, self.hardware.clock_said) = ((false, 0), false);
+    pub(super) fn clock_gone(&mut self, changed: &mut StateSet) {
+        changed.info |= self.clock_low.take().is_some();
+        (self.clock_frames, self.clock_said) = ((false, 0), false);
     }
 
     /// The board's battery, and whether the clock's is low, as far as they are known.
     pub(super) fn batteries(&self) -> (Option<BatteryView>, Option<bool>) {
-        (self.hardware.battery, self.hardware.clock_low)
+        (self.battery, self.clock_low)
     }
 
-    pub(in crate::watcher) fn hardware_view(&self) -> HardwareView {
-        let (squares, pieces) = match &self.phase {
+    /// As subscribers receive it. `firmware` is that of the board.
+    pub(super) fn view(&self, firmware: Option<String>, phase: &Phase, sensed: &Sensed) -> HardwareView {
+        let (squares, pieces) = match phase {
             Phase::Game(game) => {
                 let pieces = game.unread.pieces.iter().filter_map(|(code, _)| code.piece());
                 (
-                    game.unread.squares_not_read(&game.course, &self.sensed),
+                    game.unread.squares_not_read(&game.course, sensed),
                     pieces.map(|piece| piece.char().to_string()).collect(),
                 )
             }
             Phase::Waiting(_) => Default::default(),
         };
         HardwareView {
-            firmware: self.info().firmware,
-            battery: self.hardware.battery,
-            clock_battery_low: self.hardware.clock_low,
-            line_errors: self.hardware.line_errors,
-            lost_updates: self.hardware.lost_updates,
+            firmware,
+            battery: self.battery,
+            clock_battery_low: self.clock_low,
+            line_errors: self.line_errors,
+            lost_updates: self.lost_updates,
             squares_not_read: squares.into_iter().map(|square| square.to_string()).collect(),
             pieces_not_read: pieces,
         }
@@ -108,6 +110,7 @@ mod tests {
         dgt::{ClockReading, ClockTime, Lever, Message, PieceCode},
         event::Event,
         families::Protocol,
+        time::Millis,
         watcher::{
             Settings, Watcher,
             testing::{after_e4, hear, initial_pieces},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shakmaty::{CastlingMode, Color};
 
 use super::{
-    Core, Phase,
+    Core, Phase, occupancy,
     start::{ARRAY_MS, Setup, WRONG_ARRAY_MS},
 };
 use crate::{
@@ -201,6 +201,24 @@ impl Core {
         }
         if let Some(array) = setup.array.clone() {
             self.begin(now, &array);
+        }
+    }
+
+    /// Turns a board that feels only which squares are occupied, if the first half-move shows that it lies the other way round.
+    fn lie_by_first_move(&mut self, now: Millis) {
+        let is_auto = self.settings.orientation == OrientationSetting::Auto;
+        let Some(raw) = self.raw.as_ref().filter(|_| is_auto && self.sensed.is_felt()) else {
+            return;
+        };
+        let due = self.sensed.last_change() + occupancy::FIRST_MOVE_MS;
+        if now < due && !self.orientation.is_sideways() {
+            self.look_at(due);
+        } else if let Some((other, lines)) = occupancy::by_first_move(self.orientation, raw, now) {
+            self.turn_to(other);
+            if let Phase::Waiting(setup) = &mut self.phase {
+                setup.array = Some(Placement::ARRAY);
+                setup.lines = Some(lines);
+            }
         }
     }
 

@@ -24,7 +24,7 @@ mod start;
 mod started;
 mod table;
 mod unsaid;
-mod view;
+pub(super) mod view;
 
 use shakmaty::Color;
 
@@ -62,6 +62,24 @@ pub(super) enum Phase {
     Waiting(Box<Setup>),
     /// A game goes on, or has ended and its pieces still stand.
     Game(Box<Game>),
+}
+
+impl Phase {
+    /// The present game; none while there is no game.
+    pub(super) fn game(&self) -> Option<&Game> {
+        match self {
+            Self::Game(game) => Some(game),
+            Self::Waiting(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn game_mut(&mut self) -> Option<&mut Game> {
+        match self {
+            Self::Game(game) => Some(game),
+            Self::Waiting(_) => None,
+        }
+    }
 }
 
 /// The state of the watcher for one board.
@@ -252,6 +270,11 @@ impl Core {
         });
     }
 
+    /// Returns true if the board is to be asked for its log now, and notes that it is asked.
+    pub(super) fn take_log_wanted(&mut self, now: Millis) -> bool {
+        recall::take_wanted(&mut self.phase, self.settings.protocol, now)
+    }
+
     /// Notes what was heard, if it belongs to a game that goes on or may begin.
     pub(super) fn heard(&mut self, heard: Heard) {
         let belongs = match &self.phase {
@@ -271,7 +294,7 @@ impl Core {
             self.lumped = self.lumped.max(Some(until + TOLD_APART_MS));
         }
         self.each(|core| {
-            if let Phase::Game(game) = &mut core.phase {
+            if let Some(game) = core.phase.game_mut() {
                 game.doubt.shaken = true;
             }
         });
@@ -336,7 +359,7 @@ impl Core {
                 }
             }
             if self.out.seq != said {
-                self.note_whole();
+                recall::note_whole(&mut self.phase, self.raw.as_ref(), &self.clock);
             }
             // Before a game, a review may use what the one before it noted.
             if self.out.seq == said && matches!(self.phase, Phase::Game(_)) {
@@ -348,8 +371,18 @@ impl Core {
     }
 
     pub(super) fn review_game(&mut self, now: Millis) {
-        self.lever_turned(now);
-        self.look_for_beginning(now);
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if let Some(first) = first_side::pressed_first(game, &mut ctx) {
+            first_side::runs_first(&mut self.clock, first);
+        }
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
+            return;
+        };
+        if let Some(white) = first_array::begin_otherwise(game, &mut ctx) {
+            self.clock.guess(white);
+        }
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -428,10 +461,7 @@ impl Core {
     }
 
     pub(super) fn emit(&mut self, now: Millis, body: Body) -> String {
-        let game = match &self.phase {
-            Phase::Game(game) => Some(game.course.number),
-            Phase::Waiting(_) => None,
-        };
+        let game = self.phase.game().map(|game| game.course.number);
         self.out.emit(&self.settings, game, now, None, body)
     }
 }

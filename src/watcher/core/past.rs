@@ -7,12 +7,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
 
-use super::{Core, Phase, snapshot::stand_of_fen};
+use super::{Core, snapshot::stand_of_fen};
 use crate::{
     board::{IllegalAct, PlyKind},
     event::{Body, Event, GameResult, MoveMade, Resolution, notice},
     time::Millis,
     watcher::{
+        Settings,
         command::{Command, CommandError, Reply},
         game::{
             Made,
@@ -20,6 +21,7 @@ use crate::{
             record::GameRecord,
         },
         not_now::NotNow,
+        outbox::Outbox,
         state::GameView,
     },
 };
@@ -254,63 +256,60 @@ impl Past {
     }
 }
 
-impl Core {
-    /// The events of the journal that `command` needs; none if the watcher has what it needs.
-    pub(in crate::watcher) fn needs(&self, command: &Command) -> Option<Needed> {
-        let present = match &self.phase {
-            Phase::Game(game) => Some(game),
-            Phase::Waiting(_) => None,
-        };
-        if let Some(number) = command.game() {
-            let is_present = present.is_some_and(|game| game.course.number == number);
-            let is_aside = matches!(command, Command::Resume { .. })
-                && self
-                    .game_put_aside()
-                    .is_some_and(|game| game.course.number == number);
-            return (!is_present && !is_aside && number <= self.games).then_some(Needed::Game(number));
-        }
-        let id = command.irregularity()?;
-        let is_present = present.is_some_and(|game| {
-            let mut known = game.cases.all();
-            known.any(|open| open.id == id)
-        });
-        let name = format!("{}/{}/", self.settings.gateway, self.settings.board);
-        let seq = id.strip_prefix(&name)?.parse().ok()?;
-        (!is_present).then_some(Needed::GameOf(seq))
+/// The events of the journal that `command` needs; none if the watcher has what it needs.
+pub(in crate::watcher) fn needs(core: &Core, command: &Command) -> Option<Needed> {
+    let present = core.phase.game();
+    if let Some(number) = command.game() {
+        let is_present = present.is_some_and(|game| game.course.number == number);
+        let is_aside = matches!(command, Command::Resume { .. })
+            && core
+                .game_put_aside()
+                .is_some_and(|game| game.course.number == number);
+        return (!is_present && !is_aside && number <= core.games).then_some(Needed::Game(number));
     }
+    let id = command.irregularity()?;
+    let is_present = present.is_some_and(|game| {
+        let mut known = game.cases.all();
+        known.any(|open| open.id == id)
+    });
+    let name = format!("{}/{}/", core.settings.gateway, core.settings.board);
+    let seq = id.strip_prefix(&name)?.parse().ok()?;
+    (!is_present).then_some(Needed::GameOf(seq))
+}
 
-    /// Carries out a command about an earlier game, or about a suspicion that the watcher does not keep.
-    /// `events` are those of that game.
-    pub(super) fn command_about(
-        &mut self,
-        now: Millis,
-        command: Command,
-        events: &[Event],
-    ) -> Result<Reply, CommandError> {
-        let Some(past) = Past::of(events) else {
-            return Err(match (command.game(), command.irregularity()) {
-                (None, Some(id)) => CommandError::UnknownIrregularity(id.to_owned()),
-                (asked, _) => CommandError::NoSuchGame {
-                    asked: asked.unwrap_or_default(),
-                    last: self.games,
-                },
-            });
-        };
-        let mut told = events.to_vec();
-        let before = self.out.seq;
-        match command {
-            Command::Report(report) => self.report_on(now, &past, events, report)?,
-            command => {
-                for body in past.put_right(command)? {
-                    self.out.emit(&self.settings, Some(past.number), now, None, body);
-                }
+/// Carries out a command about an earlier game, or about a suspicion that the watcher does not keep.
+/// `events` are those of that game; the last game of the board has the number `last`.
+pub(super) fn command_about(
+    out: &mut Outbox,
+    settings: &Settings,
+    last: u32,
+    now: Millis,
+    command: Command,
+    events: &[Event],
+) -> Result<Reply, CommandError> {
+    let Some(past) = Past::of(events) else {
+        return Err(match (command.game(), command.irregularity()) {
+            (None, Some(id)) => CommandError::UnknownIrregularity(id.to_owned()),
+            (asked, _) => CommandError::NoSuchGame {
+                asked: asked.unwrap_or_default(),
+                last,
+            },
+        });
+    };
+    let mut told = events.to_vec();
+    let before = out.seq;
+    match command {
+        Command::Report(report) => report::report_on(out, settings, now, &past, events, report)?,
+        command => {
+            for body in past.put_right(command)? {
+                out.emit(settings, Some(past.number), now, None, body);
             }
         }
-        let new = self.out.events.iter().filter(|event| event.seq > before);
-        told.extend(new.cloned());
-        Ok(Reply {
-            game: Past::of(&told).map(|past| past.view(self.out.seq)),
-            offline: false,
-        })
     }
+    let new = out.events.iter().filter(|event| event.seq > before);
+    told.extend(new.cloned());
+    Ok(Reply {
+        game: Past::of(&told).map(|past| past.view(out.seq)),
+        offline: false,
+    })
 }

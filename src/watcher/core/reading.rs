@@ -6,7 +6,7 @@ use shakmaty::Bitboard;
 use super::{Core, Phase, TOLD_APART_MS, start::Setup};
 use crate::{
     board::{Code, Orientation, Placement, Sensed, bridge},
-    dgt::{ClockReading, Identity, Message, PieceCode, Squares},
+    dgt::{Battery, ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
     watcher::{
@@ -108,8 +108,18 @@ impl Core {
             return;
         }
         match message {
-            Message::EventLog(payload) => return self.log_told(now, payload),
-            _ => self.spoken(now),
+            Message::EventLog(payload) => {
+                let (orientation, raw) = (self.orientation, self.raw);
+                if let Some((game, mut ctx)) = self.game_and_ctx(now) {
+                    game.log_told(&mut ctx, payload, orientation, raw);
+                }
+                return;
+            }
+            _ => {
+                if let Some(game) = self.phase.game_mut() {
+                    game.gap.recall.spoken(now);
+                }
+            }
         }
         match message {
             Message::Dump(squares) => self.dump(now, squares),
@@ -118,7 +128,10 @@ impl Core {
                 if self.clock.attached != Some(true) {
                     self.emit(now, Body::ClockConnected);
                 }
-                self.clock_battery(now, reading.battery_low);
+                let changed = &mut self.out.changed;
+                if let Some(low) = self.hardware.clock_battery(changed, reading.battery_low) {
+                    self.emit(now, low);
+                }
                 let at_ms = self.out.wall_ms(&self.settings, now);
                 self.clock.heard(now, *reading, at_ms);
                 self.out.changed.clock = true;
@@ -129,7 +142,7 @@ impl Core {
                 if self.clock.attached == Some(true) {
                     self.emit(now, Body::ClockDisconnected);
                 }
-                self.clock_battery_gone();
+                self.hardware.clock_gone(&mut self.out.changed);
                 self.clock.gone();
                 self.out.changed.clock = true;
                 self.thaw(now);
@@ -141,6 +154,13 @@ impl Core {
             }
             apart if *apart == Message::APART => self.apart = true,
             _ => {}
+        }
+    }
+
+    /// Takes a message of the board about its battery.
+    pub(in crate::watcher) fn battery(&mut self, now: Millis, told: Battery) {
+        if let Some(low) = self.hardware.battery(&mut self.out.changed, told) {
+            self.emit(now, low);
         }
     }
 

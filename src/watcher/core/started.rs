@@ -1,6 +1,6 @@
 //! The clock was started: a game goes on, perhaps from a position that was put up or transferred meanwhile.
 
-use super::{Core, Phase};
+use super::{Core, Phase, first_side::started_otherwise};
 use crate::{
     board::Orientation,
     event::{Resolution, notice},
@@ -12,7 +12,9 @@ use crate::{
 impl Core {
     /// The clock was started at `at`.
     pub(super) fn clock_started(&mut self, at: Millis) {
-        self.started_otherwise();
+        if let Some(game) = self.phase.game() {
+            started_otherwise(game, &mut self.clock);
+        }
         self.look_for_transfer(at);
         let Some((game, mut ctx)) = self.game_and_ctx(at) else {
             return;

@@ -13,136 +13,138 @@ use crate::{
         explain::Account,
         game::Made,
         outbox::wall_clock,
-        state::{BoardInfo, GameView, Model, PositionView, Status},
+        state::{BoardInfo, GameView, HardwareView, Model, PositionView, Status},
     },
 };
 
-impl Core {
-    /// The hypotheses at `now`; none where there is no game.
-    pub(in crate::watcher) fn account(&self, now: Millis) -> Option<Account> {
-        match &self.phase {
-            Phase::Game(game) => Some(
-                game.course
-                    .account(&self.sensed, now, None, &self.out)
-                    .waiting_for(&self.out.waits),
-            ),
-            Phase::Waiting(_) => None,
-        }
+/// The hypotheses at `now`; none where there is no game.
+pub(in crate::watcher) fn account(core: &Core, now: Millis) -> Option<Account> {
+    match &core.phase {
+        Phase::Game(game) => Some(
+            game.course
+                .account(&core.sensed, now, None, &core.out)
+                .waiting_for(&core.out.waits),
+        ),
+        Phase::Waiting(_) => None,
     }
+}
 
-    pub(in crate::watcher) fn status(&self) -> Status {
-        if self.connected {
-            Status::Online
-        } else {
-            Status::Offline
-        }
+pub(in crate::watcher) fn status(core: &Core) -> Status {
+    if core.connected {
+        Status::Online
+    } else {
+        Status::Offline
     }
+}
 
-    pub(in crate::watcher) fn info(&self) -> BoardInfo {
-        let (battery, clock_battery_low) = self.batteries();
-        BoardInfo {
-            battery,
-            clock_battery_low,
-            model: match self.settings.protocol {
-                Protocol::Occ1 => Some(Model::Occ1),
-                Protocol::Chesslink => Some(Model::Chesslink),
-                Protocol::Chessnut => Some(Model::Chessnut),
-                Protocol::Dgt => self.identity.serial().map(Model::of_serial),
-            },
-            serial: self.identity.serial().map(str::to_string),
-            firmware: self.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
-            port: self.link.clone(),
-        }
+pub(in crate::watcher) fn info(core: &Core) -> BoardInfo {
+    let (battery, clock_battery_low) = core.hardware.batteries();
+    BoardInfo {
+        battery,
+        clock_battery_low,
+        model: match core.settings.protocol {
+            Protocol::Occ1 => Some(Model::Occ1),
+            Protocol::Chesslink => Some(Model::Chesslink),
+            Protocol::Chessnut => Some(Model::Chessnut),
+            Protocol::Dgt => core.identity.serial().map(Model::of_serial),
+        },
+        serial: core.identity.serial().map(str::to_string),
+        firmware: core.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
+        port: core.link.clone(),
     }
+}
 
-    pub(in crate::watcher) fn position(&self) -> PositionView {
-        if self.raw.is_none() {
-            return PositionView::default();
-        }
-        let seen = self.sensed.placement();
-        let Phase::Game(game) = &self.phase else {
-            return PositionView {
-                placement: Some(array_named(seen).fen()),
-                ..PositionView::default()
-            };
-        };
-        let stand = game.course.record.stand();
-        let placement = Some(seen.named_by(game.course.lines.best().placement()).fen());
-        let differing = stand.placement().differing(seen);
-        let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
-        problems.extend(
-            game.cases
-                .open
-                .iter()
-                .map(|open| format!("irregularity:{}", open.id)),
-        );
-        let fen = differing.is_empty().then(|| stand.fen());
-        PositionView {
-            placement,
-            fen,
-            problems,
-        }
-    }
+pub(in crate::watcher) fn hardware(core: &Core) -> HardwareView {
+    core.hardware.view(info(core).firmware, &core.phase, &core.sensed)
+}
 
-    pub(in crate::watcher) fn game_view(&self) -> GameView {
-        let Phase::Game(game) = &self.phase else {
-            return GameView {
-                last_seq: self.out.seq,
-                ..GameView::default()
-            };
-        };
-        GameView {
-            game: Some(game.course.number),
-            start_fen: Some(game.course.record.start.fen()),
-            chess960: game.course.record.mode() == CastlingMode::Chess960,
-            moves: game
-                .course
-                .record
-                .iter()
-                .map(|made| made.uci.to_string())
-                .collect(),
-            san: game.course.record.iter().map(Made::san_text).collect(),
-            fen: Some(game.course.record.stand().fen()),
-            to_move: Some(game.course.to_move().into()),
-            result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
-            open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
-            last_seq: self.out.seq,
-        }
+pub(in crate::watcher) fn position(core: &Core) -> PositionView {
+    if core.raw.is_none() {
+        return PositionView::default();
     }
+    let seen = core.sensed.placement();
+    let Phase::Game(game) = &core.phase else {
+        return PositionView {
+            placement: Some(array_named(seen).fen()),
+            ..PositionView::default()
+        };
+    };
+    let stand = game.course.record.stand();
+    let placement = Some(seen.named_by(game.course.lines.best().placement()).fen());
+    let differing = stand.placement().differing(seen);
+    let mut problems: Vec<String> = differing.into_iter().map(|s| format!("square:{s}")).collect();
+    problems.extend(
+        game.cases
+            .open
+            .iter()
+            .map(|open| format!("irregularity:{}", open.id)),
+    );
+    let fen = differing.is_empty().then(|| stand.fen());
+    PositionView {
+        placement,
+        fen,
+        problems,
+    }
+}
 
-    pub(in crate::watcher) fn pgn(&self) -> Option<String> {
-        let Phase::Game(game) = &self.phase else {
-            return None;
+pub(in crate::watcher) fn game(core: &Core) -> GameView {
+    let Phase::Game(game) = &core.phase else {
+        return GameView {
+            last_seq: core.out.seq,
+            ..GameView::default()
         };
-        let moves = game.course.record.iter().enumerate().map(|(i, made)| PgnMove {
-            san: made.san_text(),
-            uci: made.uci.to_string(),
-            fen: made.stand.fen(),
-            clock_ms: made.clock.map(|clock| match game.course.record.mover(i + 1) {
-                Color::White => clock.white_ms,
-                Color::Black => clock.black_ms,
-            }),
-            used_ms: None,
-        });
-        let [white, black] = &game.table.players;
-        let began = wall_clock(&self.settings, game.course.began - self.out.before);
-        let start_fen = game.course.record.start.fen();
-        let start = PgnStart {
-            board: &self.settings.board,
-            number: game.course.number,
-            time: began.as_deref(),
-            players: [white.as_deref(), black.as_deref()],
-            event: game.table.event.as_deref(),
-            round: game.table.round,
-            fen: &start_fen,
-            chess960: game.course.record.mode() == CastlingMode::Chess960,
-        };
-        let pgn = Pgn {
-            moves: moves.collect(),
-            ..Pgn::begun(&start)
-        };
-        Some(pgn.ended(game.outcome.result.unwrap_or(GameResult::Open)).text())
+    };
+    GameView {
+        game: Some(game.course.number),
+        start_fen: Some(game.course.record.start.fen()),
+        chess960: game.course.record.mode() == CastlingMode::Chess960,
+        moves: game
+            .course
+            .record
+            .iter()
+            .map(|made| made.uci.to_string())
+            .collect(),
+        san: game.course.record.iter().map(Made::san_text).collect(),
+        fen: Some(game.course.record.stand().fen()),
+        to_move: Some(game.course.to_move().into()),
+        result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
+        open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
+        last_seq: core.out.seq,
     }
+}
+
+pub(in crate::watcher) fn pgn(core: &Core) -> Option<String> {
+    let Phase::Game(game) = &core.phase else {
+        return None;
+    };
+    let moves = game.course.record.iter().enumerate().map(|(i, made)| PgnMove {
+        san: made.san_text(),
+        uci: made.uci.to_string(),
+        fen: made.stand.fen(),
+        clock_ms: made.clock.map(|clock| match game.course.record.mover(i + 1) {
+            Color::White => clock.white_ms,
+            Color::Black => clock.black_ms,
+        }),
+        used_ms: None,
+    });
+    let [white, black] = &game.table.players;
+    let began = wall_clock(&core.settings, game.course.began - core.out.before);
+    let start_fen = game.course.record.start.fen();
+    let start = PgnStart {
+        board: &core.settings.board,
+        number: game.course.number,
+        time: began.as_deref(),
+        players: [white.as_deref(), black.as_deref()],
+        event: game.table.event.as_deref(),
+        round: game.table.round,
+        fen: &start_fen,
+        chess960: game.course.record.mode() == CastlingMode::Chess960,
+    };
+    let pgn = Pgn {
+        moves: moves.collect(),
+        ..Pgn::begun(&start)
+    };
+    Some(pgn.ended(game.outcome.result.unwrap_or(GameResult::Open)).text())
 }
 
 #[cfg(test)]

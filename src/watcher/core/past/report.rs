@@ -12,12 +12,12 @@ use crate::{
     laws::{self, Facts},
     time::Millis,
     watcher::{
-        Rules,
+        Rules, Settings,
         clock::Clock,
         command::{CommandError, Report},
-        core::Core,
         ctx::Ctx,
         game::{Ended, Game, Open, case_file::CaseFile},
+        outbox::Outbox,
     },
 };
 
@@ -106,39 +106,38 @@ fn read<T: DeserializeOwned>(name: &str) -> Option<T> {
     serde_json::from_value(name.into()).ok()
 }
 
-impl Core {
-    /// Takes the report and rules on it, by the record of that game alone: nobody knows what stood on the board, or on the
-    /// clock.
-    pub(super) fn report_on(
-        &mut self,
-        now: Millis,
-        past: &Past,
-        events: &[Event],
-        report: Report,
-    ) -> Result<(), CommandError> {
-        let plies = past.record.plies();
-        let ply = report.ply.map_or(plies, |ply| (ply as usize).min(plies));
-        let sensed = Sensed::settled(past.record.stand_at(ply).placement());
-        let clock = Clock::new(self.settings.clock_side);
-        let rules = Arc::new(rules_of(events, &Rules::of(&self.settings)));
-        let mut game = past.game(events, &sensed, rules.clone(), now);
-        let mut ctx = Ctx {
-            now,
-            settings: &self.settings,
-            rules,
-            sensed: &sensed,
-            clock: &clock,
-            out: &mut self.out,
-            look_again: &mut None,
-            dump_wanted: &mut false,
-            sign_wanted: &mut false,
-            told: now,
-            catches_up: false,
-            lump_began: Millis(0),
-            lumped: None,
-            coincided: None,
-            gathered_until: None,
-        };
-        game.report(&mut ctx, report)
-    }
+/// Takes the report and rules on it, by the record of that game alone: nobody knows what stood on the board, or on the
+/// clock.
+pub(super) fn report_on(
+    out: &mut Outbox,
+    settings: &Settings,
+    now: Millis,
+    past: &Past,
+    events: &[Event],
+    report: Report,
+) -> Result<(), CommandError> {
+    let plies = past.record.plies();
+    let ply = report.ply.map_or(plies, |ply| (ply as usize).min(plies));
+    let sensed = Sensed::settled(past.record.stand_at(ply).placement());
+    let clock = Clock::new(settings.clock_side);
+    let rules = Arc::new(rules_of(events, &Rules::of(settings)));
+    let mut game = past.game(events, &sensed, rules.clone(), now);
+    let mut ctx = Ctx {
+        now,
+        settings,
+        rules,
+        sensed: &sensed,
+        clock: &clock,
+        out,
+        look_again: &mut None,
+        dump_wanted: &mut false,
+        sign_wanted: &mut false,
+        told: now,
+        catches_up: false,
+        lump_began: Millis(0),
+        lumped: None,
+        coincided: None,
+        gathered_until: None,
+    };
+    game.report(&mut ctx, report)
 }
