@@ -70,7 +70,7 @@ impl TryFrom<Kept> for IllegalAct {
 }
 
 impl IllegalAct {
-    fn new(from_to: Option<(Square, Square)>, reason: Reason, left: &Placement) -> Self {
+    pub(super) fn new(from_to: Option<(Square, Square)>, reason: Reason, left: &Placement) -> Self {
         Self {
             from_to,
             reason,
@@ -278,7 +278,7 @@ fn only_fell(stand: &Stand, seen: &Placement, squares: Bitboard) -> bool {
 }
 
 /// The square of the pawn that is taken if a pawn went from `from` to `to` as in a capture en passant.
-fn passed_by(stand: &Stand, from: Square, to: Square) -> Option<Square> {
+pub(super) fn passed_by(stand: &Stand, from: Square, to: Square) -> Option<Square> {
     let pawn = stand.board().role_at(from) == Some(Role::Pawn);
     let aside = pawn && from.file() != to.file() && stand.placement().at(to).is_empty();
     aside.then(|| Square::from_coords(to.file(), from.rank()))

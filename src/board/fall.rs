@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, Color, Move, Role, Square};
 use super::{
     bill::Item,
     candidate::Candidate,
-    faults::{BorneOut, Fall, Fallen},
+    faults::{BorneOut, Fall, Fallen, MOST_FALLEN},
     line::Line,
     placement::Code,
     ply::Ply,
@@ -50,6 +50,9 @@ const PUT_BACK_MS: u64 = 4500;
 /// A piece that comes back later than that by as much as this was rather not read for a while.
 const PUT_BACK_LATE_MS: u64 = 2000;
 
+/// So many squares besides are emptied at once by the half-move itself: its own piece's, and that of what it captures.
+const HELD: usize = 2;
+
 /// When a piece must have left its square to have been taken along by a hand.
 struct Window {
     by: Color,
@@ -62,6 +65,27 @@ struct Window {
     done: Millis,
     /// The opponent's hand is at the board.
     is_answered: bool,
+}
+
+/// True where so many squares came to read nothing at once with one at `left` that no sleeve emptied them: a part of the board is not
+/// read.
+fn went_dark(left: Millis, sensed: &Sensed) -> bool {
+    let emptied = |square: Square| {
+        let since = sensed.since(square);
+        match (sensed.at(square).is_empty(), sensed.before(square).is_empty()) {
+            (true, _) => Some(since),
+            // It reads a piece again.
+            (false, true) => Some(since - sensed.stood_for(square)),
+            (false, false) => None,
+        }
+    };
+    let at_once = |at: &Millis| at.since(left).max(left.since(*at)) <= NEXT_SCAN_MS;
+    Square::ALL
+        .into_iter()
+        .filter_map(emptied)
+        .filter(at_once)
+        .count()
+        > MOST_FALLEN + HELD
 }
 
 impl Window {
@@ -198,7 +222,7 @@ impl Line {
             if king && lies.is_some() {
                 return None;
             }
-            if lies.is_some() || window.has_missing(left) && !carried() {
+            if lies.is_some() || window.has_missing(left) && !carried() && !went_dark(left, sensed) {
                 first_left = Some(first_left.map_or(left, |first| first.min(left)));
                 pieces.push(Fallen {
                     home,

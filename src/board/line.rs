@@ -419,6 +419,16 @@ impl Line {
             .collect()
     }
 
+    /// True where what differs may have a part in `ply`. A piece that has stood on a wrong square since before has none.
+    #[must_use]
+    pub fn has_part_in(&self, ply: &Ply, sensed: &Sensed) -> bool {
+        let stands = |piece: Code| self.differing.into_iter().any(|s| sensed.at(s) == piece);
+        self.differing.into_iter().any(|square| {
+            let missing = sensed.at(square).is_empty() && !stands(self.placement().at(square));
+            missing || sensed.since(square) >= ply.began
+        })
+    }
+
     /// The placement of the position to which the line leads.
     #[must_use]
     pub fn placement(&self) -> &Placement {

@@ -14,10 +14,10 @@ use shakmaty::{Bitboard, Color, Square};
 use super::{
     bill::{Bill, Item},
     line::{Glance, Line, Span},
-    ply::{PlyKind, Pruning},
+    ply::{Ply, PlyKind, Pruning},
     sensed::Sensed,
     stand::Stand,
-    suspect::suspects,
+    suspect::{answered, suspects},
     weight,
 };
 use crate::time::Millis;
@@ -179,6 +179,33 @@ impl Lines {
         if fresh {
             self.grow(now, sensed, Bitboard::FULL);
         }
+    }
+
+    /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
+    /// `n` half-moves of the best line or later.
+    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, n: usize) {
+        let best = &self.best().plies;
+        let is_begun = |line: &&Line| {
+            let len = line.plies.len();
+            (n..=best.len()).contains(&len) && best.begin_alike(&line.plies, len, Ply::is_alike)
+        };
+        let answer = |line: &Line| {
+            let (act, left) = answered(line, sensed)?;
+            let step = Bill::of(Item::Illegal, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
+            Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
+        };
+        let grown: Vec<_> = self.all().filter(is_begun).filter_map(answer).collect();
+        if grown.is_empty() {
+            return;
+        }
+        let mut fresh = false;
+        for line in grown {
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            self.grow(now, sensed, Bitboard::FULL);
+        }
+        self.rank(now, sensed);
     }
 
     /// The suspected act with which the best line begins was reported: it is a part of the game until it is

@@ -348,6 +348,15 @@ impl Sensed {
         self.seen_at(square)
     }
 
+    /// True when `square` came to show `code` at `from` or later, whatever it shows now.
+    #[must_use]
+    pub fn has_shown(&self, square: Square, code: Code, from: Millis) -> bool {
+        let earlier = self.earlier[usize::from(square)];
+        earlier
+            .into_iter()
+            .any(|(shown, since)| shown == code && since >= from)
+    }
+
     /// A dump changed `squares` although the link was up: their updates are late, or lost.
     pub fn expect_updates(&mut self, squares: Bitboard) {
         self.untold |= squares;

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use shakmaty::{File, Move, Role, Square};
+use shakmaty::{Bitboard, File, Move, Role, Square};
 
 use super::{
-    act::{Castled, IllegalAct, Reason, castled_otherwise, reason_of},
+    act::{Castled, IllegalAct, Reason, castled_otherwise, passed_by, reason_of},
+    candidate::Candidate,
     line::Line,
     placement::{Code, Placement},
     sensed::{SCAN_MS, Sensed},
@@ -14,6 +15,8 @@ use super::{
 };
 use crate::time::Millis;
 
+/// A hand takes off as many of the opponent's pieces in one act.
+const MOST_TAKEN: usize = 2;
 /// An illegal act may be read this long before the half-move that it answers.
 const EARLY_MS: u64 = 1500;
 /// The piece was lifted before the press. The lift is read at most this long after it: a scan, and a margin.
@@ -55,7 +58,9 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
         // The piece that belongs on `to` is hidden. It may stand elsewhere, and perhaps nothing was taken
         // here.
         let unread = line.faults().hidden.contains(to);
-        if unread || piece.color() != Some(stand.turn()) || !fresh(to, PLACED_MS) {
+        // A dump does not tell when the piece came. It is his own, so the opponent has not put it there.
+        let told_late = sensed.seen_at(to).is_none() && sensed.since(to) >= pressed;
+        if unread || piece.color() != Some(stand.turn()) || !told_late && !fresh(to, PLACED_MS) {
             continue;
         }
         let left = line.differing().into_iter().filter(|from| {
@@ -63,7 +68,17 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
         });
         // A piece that rested on a legal square at the press was knocked on by the opponent, whose time runs.
         for from in left.filter(|from| !is_legal(line, *from, to) && !rested(line, sensed, *from, pressed)) {
-            found.push(carried(stand, sensed, from, to));
+            let (act, after) = carried(stand, sensed, from, to);
+            let gone = taken_off(line, sensed, pressed);
+            let passed = passed_by(stand, from, to).map_or(Bitboard::EMPTY, Bitboard::from_square) & gone;
+            for taken in [passed, gone & !Bitboard::from_square(to)] {
+                if taken.any() {
+                    found.push(without(stand, &act, taken));
+                }
+            }
+            if passed.is_empty() {
+                found.push((act, after));
+            }
         }
     }
     found.extend(opponents_piece(line, sensed, pressed));
@@ -74,6 +89,87 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
         found.clear();
     }
     found
+}
+
+/// The act against the Laws of the player to move in `line` that his opponent has answered, where no press tells of either: one
+/// piece was carried where it may not go, and what stands on the board follows from that by one legal half-move of the opponent.
+pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<Stand>)> {
+    let (stand, differing) = (&line.stand, line.differing());
+    if differing.count() < 3 || line.faults().hidden.any() || is_taken_back(line, sensed) {
+        return None;
+    }
+    let left = differing & stand.board().by_color(stand.turn());
+    let emptied = left.into_iter().filter(|from| sensed.at(*from).is_empty());
+    let pairs = emptied.flat_map(|from| differing.into_iter().map(move |to| (from, to)));
+    let mut acts = pairs.filter_map(|(from, to)| {
+        let piece = stand.placement().at(from);
+        let stands = sensed.at(to) == piece;
+        // It may have been taken there.
+        let theirs = sensed.at(to).color() == Some(!stand.turn());
+        let stood = theirs && sensed.has_shown(to, piece, sensed.since(from));
+        if !(stands || stood) || sensed.since(to) < sensed.since(from) || may_go(line, from, to) {
+            return None;
+        }
+        let (act, after) = carried(stand, sensed, from, to);
+        let replied = |reply: &Candidate| {
+            let lands = reply.mv.to();
+            let later = sensed.since(lands) > sensed.since(from);
+            later && reply.after(after.placement()) == *sensed.placement()
+        };
+        let is_answered = after.candidates().any(|reply| replied(&reply));
+        is_answered.then_some((act, after))
+    });
+    let act = acts.next()?;
+    acts.next().is_none().then_some(act)
+}
+
+/// True where the piece that moved last stands again where it came from: the players take half-moves back.
+fn is_taken_back(line: &Line, sensed: &Sensed) -> bool {
+    let went = line.plies.last().and_then(|last| last.kind.from_to());
+    went.is_some_and(|(from, to)| {
+        let piece = line.placement().at(to);
+        sensed.at(from) == piece && sensed.at(to) != piece
+    })
+}
+
+/// True when the piece on `from` comes to `to` by a legal half-move, be it a part of castling.
+fn may_go(line: &Line, from: Square, to: Square) -> bool {
+    let comes = |candidate: Candidate| {
+        let piece = line.placement().at(from);
+        let leaves = candidate.squares().contains(from) || from == to;
+        leaves && candidate.changes().contains(&(to, piece))
+    };
+    is_legal(line, from, to) || line.moves().iter().any(|mv| comes(line.stand.candidate(*mv)))
+}
+
+/// The squares of the opponent's pieces that were gone when the press came at `pressed`: the mover may have taken them off.
+fn taken_off(line: &Line, sensed: &Sensed, pressed: Millis) -> Bitboard {
+    let began = line
+        .plies
+        .last()
+        .map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at));
+    let theirs = line.differing() & line.stand.board().by_color(!line.turn()) & !line.faults().hidden;
+    let gone = |square: &Square| {
+        let left = sensed.seen_at(*square);
+        sensed.at(*square).is_empty() && left.is_some_and(|left| began < left && left <= pressed)
+    };
+    let gone: Bitboard = theirs.into_iter().filter(gone).collect();
+    // A hand takes one piece too many. Where more are gone, a part of the board is not read.
+    if gone.count() > MOST_TAKEN {
+        Bitboard::EMPTY
+    } else {
+        gone
+    }
+}
+
+/// `act`, with the pieces on `taken` taken off as well.
+fn without(stand: &Stand, act: &IllegalAct, taken: Bitboard) -> (IllegalAct, Arc<Stand>) {
+    let mut placement = act.placement();
+    for square in taken {
+        placement.set(square, Code::EMPTY);
+    }
+    let after = Arc::new(stand.left_as(&placement));
+    (IllegalAct::new(act.from_to(), act.reason, &placement), after)
 }
 
 /// True when the piece of `from` rested on a square where it may go when the press at `pressed` came, and
@@ -164,7 +260,7 @@ fn king_castles(stand: &Stand, from: Square, to: Square) -> Option<(Square, Squa
 mod tests {
     use super::*;
 
-    use shakmaty::{Bitboard, Color};
+    use shakmaty::Color;
 
     use crate::board::Lines;
 

@@ -71,6 +71,8 @@ pub const CAME_BACK: f32 = 5.0;
 pub const RETURNED: f32 = 3.0;
 /// A piece was carried where it may not go.
 pub const ILLEGAL: f32 = 4.5;
+/// A piece was carried where it may not go, and the opponent's reply is legal after that, and after nothing else.
+pub const ANSWERED: f32 = 3.0;
 /// King and rook, or the king alone, went as in castling where that is not allowed: nothing else looks like it.
 pub const CASTLED: f32 = 2.0;
 /// A piece arrived and was taken before the square was scanned.

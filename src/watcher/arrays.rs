@@ -14,6 +14,9 @@ pub(super) const MIDDLE: Bitboard = Bitboard(0x0000_ffff_ffff_0000);
 /// Kings and queens of both players, exchanged.
 const MOST_EXCHANGED: usize = 4;
 
+/// A player who takes half-moves back puts fewer pawns back than this.
+const FEW_PAWNS: usize = 3;
+
 /// The kind of array from which a game begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Array {
@@ -187,6 +190,16 @@ pub(super) fn has_pawn_astray(placement: &Placement) -> bool {
         pawns.contains(&pawn) && placement.at(astray) == pawn && placement.at(home).is_empty()
     };
     one.file() == other.file() && one.distance(other) <= 2 && (is_pawn(one, other) || is_pawn(other, one))
+}
+
+/// True where pawns stand in `seen` on their first squares that had left them in `before`: pawns never go back, so hands have put them there.
+pub(super) fn have_come_home(before: &Placement, seen: &Placement) -> bool {
+    let at_home = |placement: &Placement, color: Color| {
+        let home = Bitboard::from_rank(color.fold_wb(Rank::Second, Rank::Seventh));
+        placement.squares_of(Code::from(color.pawn())) & home
+    };
+    let came = Color::ALL.map(|color| at_home(seen, color) & !at_home(before, color));
+    came.into_iter().map(Bitboard::count).sum::<usize>() >= FEW_PAWNS
 }
 
 /// The initial position with one pawn of `color` before its square, where it has stood since before `began`, whatever else moved

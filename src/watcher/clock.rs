@@ -1,5 +1,6 @@
 //! The clock of a board in the players' terms: which side belongs to whom, and whose time runs.
 
+mod first_times;
 mod missed;
 
 use shakmaty::Color;
@@ -20,9 +21,6 @@ const EXCHANGED: u32 = 9;
 
 /// If the time that stood before a gap has run for no more seconds than these, the press in the gap was the only one.
 const ONE_PRESS_S: u32 = 5;
-
-/// A game in which no more of the first time was used than this has just begun, in seconds.
-const JUST_BEGUN_S: u32 = 1;
 
 /// How well a press fits the player who moved last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -366,47 +364,6 @@ impl Clock {
         self.found_running
     }
 
-    /// True if nobody has pressed yet, although nobody heard when the clock was started: whole minutes stand on the side that
-    /// does not run, or those and the first `increment` (seconds).
-    pub(super) fn is_first_time(&self, increment: u32) -> bool {
-        let stands = self.reading().zip(self.counting());
-        let stands = stands.map(|(reading, counting)| reading.time(counting.other()).seconds);
-        self.found_running && stands.is_some_and(|seconds| is_first(seconds, increment))
-    }
-
-    /// True while a game goes on by the clock: it runs, or it stands and a player has used time.
-    pub(super) fn is_under_way(&self, increment: u32) -> bool {
-        self.runs() || self.shows_used_time(increment)
-    }
-
-    /// True where it stands and shows what a game with this first period begins with.
-    pub(super) fn is_fresh(&self, first: Option<&Period>) -> bool {
-        let (Some(reading), Some(first)) = (self.reading(), first) else {
-            return false;
-        };
-        let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
-        !reading.running && times.into_iter().all(|seconds| first.begins_with(seconds))
-    }
-
-    /// True in the first seconds of a game: the first time stands, and little less than that runs. `first` is the first period,
-    /// where it is known.
-    pub(super) fn has_just_begun(&self, first: Option<&Period>) -> bool {
-        let Some((reading, counting)) = self.reading().zip(self.counting()) else {
-            return false;
-        };
-        let [runs, stands] = [counting, counting.other()].map(|side| reading.time(side).seconds);
-        let is_first = first.map_or(stands % 60 == 0, |first| first.begins_with(stands));
-        is_first && stands.checked_sub(runs).is_some_and(|used| used <= JUST_BEGUN_S)
-    }
-
-    /// True where a player has used time: the times differ, and one of them is none that a game begins with.
-    pub(super) fn shows_used_time(&self, increment: u32) -> bool {
-        self.reading().is_some_and(|reading| {
-            let times = [ClockSide::Left, ClockSide::Right].map(|side| reading.time(side).seconds);
-            times[0] != times[1] && times.into_iter().any(|seconds| !is_first(seconds, increment))
-        })
-    }
-
     /// White's side, found or configured.
     pub(super) fn white_side(&self) -> Option<ClockSide> {
         self.white
@@ -492,11 +449,6 @@ impl Clock {
             running: self.running().map(Into::into),
         })
     }
-}
-
-/// True of a time that a game may begin with: whole minutes, or those and the first increment, in seconds.
-fn is_first(seconds: u32, increment: u32) -> bool {
-    [0, increment].iter().any(|more| seconds % 60 == more % 60)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 63] = [
+const FILES: [&str; 64] = [
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -21,6 +21,7 @@ const FILES: [&str; 63] = [
     "watcher/game/reported.rs",
     "watcher/at_rest.rs",
     "watcher/clock.rs",
+    "watcher/clock/first_times.rs",
     "watcher/clock/missed.rs",
     "watcher/ctx.rs",
     "watcher/backlog.rs",

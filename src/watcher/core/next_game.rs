@@ -2,13 +2,16 @@
 
 use shakmaty::Bitboard;
 
-use super::{Core, Phase};
+use super::{Core, Phase, start::Setup};
 use crate::{
     board::{Orientation, Placement, orientation::MOST_UNREAD},
     event::GameResult,
     time::Millis,
     watcher::{
-        arrays::{MIDDLE, array_named, has_pawn_astray, is_array_as_read, is_full_array, is_nearly_right},
+        arrays::{
+            MIDDLE, array_named, has_pawn_astray, have_come_home, is_after_first_moves, is_array_as_read,
+            is_full_array, is_nearly_right,
+        },
         game::finish::retract_set_up,
     },
 };
@@ -38,6 +41,26 @@ impl Core {
         }
         self.phase = Phase::Waiting(Box::default());
         self.orient();
+        self.look_for_start(now);
+    }
+
+    /// The clock was started. If it shows the first times, and the pieces stand as a few half-moves after the initial position, these
+    /// were made while the last pieces were being set up: the next game has begun.
+    pub(super) fn look_for_begun_next(&mut self, now: Millis) {
+        let Phase::Game(game) = &self.phase else { return };
+        let seen = self.sensed.placement();
+        let is_new = !game.outcome.parked
+            && self.clock.has_begun_anew(self.settings.periods.first())
+            && have_come_home(game.course.record.stand().placement(), seen)
+            && is_after_first_moves(&self.sensed, now);
+        let Some((game, mut ctx)) = self.game_and_ctx(now).filter(|_| is_new) else {
+            return;
+        };
+        if game.outcome.result.is_none() {
+            retract_set_up(&mut ctx, &mut game.course);
+            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        }
+        self.phase = Phase::Waiting(Box::new(Setup::of_first_moves(&self.sensed, now)));
         self.look_for_start(now);
     }
 
@@ -82,19 +105,20 @@ impl Core {
             return false;
         }
         let named = array_named(seen);
-        let is_set = self.clock.is_fresh(self.settings.periods.first());
+        let is_set = self.clock.is_set_anew(self.settings.periods.first());
         // What a game ended with may be nearly an initial position, too.
         let shows = |placement: &Placement| placement.agrees(seen) || game.unread.is_shown(placement, seen);
         let is_new = || !shows(game.course.record.stand().placement());
         let lacks_some = || is_new() && is_array_as_read(&named);
+        let is_anew = is_set || have_come_home(game.course.record.stand().placement(), seen);
         let array = if over {
-            is_full_array(&named) || lacks_some() || is_set && is_new() && has_pawn_astray(&named)
+            is_full_array(&named) || lacks_some() || is_anew && is_new() && has_pawn_astray(&named)
         } else {
             let is_wrong = || is_new() && (is_nearly_right(&named) || has_pawn_astray(&named));
             // What lacks a piece may come of first half-moves to squares that are not read.
             let plies = game.course.record.plies();
             let may_lack_some = is_set || plies > MOST_UNREAD || is_full_array(&named);
-            plies > 0 && (may_lack_some && lacks_some() || is_set && is_wrong())
+            plies > 0 && (may_lack_some && lacks_some() || is_anew && is_wrong())
         };
         if !array
             || !over && game.course.lines.all().any(|line| shows(line.placement()))

@@ -52,6 +52,15 @@ pub(in crate::watcher) struct Setup {
 }
 
 impl Setup {
+    /// The initial position, from which first half-moves were made before all pieces stood.
+    pub(super) fn of_first_moves(sensed: &Sensed, now: Millis) -> Self {
+        Self {
+            array: Some(Placement::ARRAY),
+            lines: Some(Lines::new(Arc::new(stand_of(&Placement::ARRAY)), sensed, now)),
+            ..Self::default()
+        }
+    }
+
     /// What the watcher knows of a game that may begin.
     pub(super) fn known(&self) -> (Option<Placement>, bool) {
         (self.array.clone(), self.midway.is_some())

@@ -12,6 +12,7 @@ use crate::{
 impl Core {
     /// The clock was started at `at`.
     pub(super) fn clock_started(&mut self, at: Millis) {
+        self.look_for_begun_next(at);
         if let Some(game) = self.phase.game() {
             started_otherwise(game, &mut self.clock);
         }

@@ -13,6 +13,8 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
+/// Hands that set up the pieces rest for no longer than this.
+const SWEEP_MS: u64 = 3000;
 /// The kings must stand in the centre for this long to show a result.
 const KINGS_MS: u64 = 1200;
 /// The same on a board that does not know its pieces.
@@ -233,25 +235,36 @@ pub(super) fn settle_before_kings(ctx: &mut Ctx<'_>, course: &mut Course, cases:
 /// half-move.
 pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course) {
     let by_clock = |made: &Made| made.completed_by == CompletedBy::Clock;
-    let Some(last) = course.record.iter().rposition(by_clock) else {
-        return;
+    let (kept, began) = match course.record.iter().rposition(by_clock) {
+        Some(last) => (last + 1, swept_since(ctx.sensed, course, last)),
+        None => (0, swept_in_one(ctx.sensed)),
     };
-    let Some(next) = course.record.get(last + 1) else {
-        return;
-    };
+    let mut after = course.record.iter().skip(kept);
+    if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
+        course.retract(ctx, kept + swept, "pieces_set_up_anew");
+    }
+}
+
+/// When hands began to sweep the board, after half-move `last`, which was the last that somebody pressed for.
+fn swept_since(sensed: &Sensed, course: &Course, last: usize) -> Option<Millis> {
     let pressed = &course.record[last];
+    let next = course.record.get(last + 1)?;
     let own = next.kind.from_to().map(|(from, _)| from);
     let stood = pressed.stand.placement().occupied() & !Placement::ARRAY.occupied();
     let came = Placement::ARRAY.occupied();
     let times = (stood | came).into_iter().filter(|s| Some(*s) != own);
-    let began = times
-        .map(|s| ctx.sensed.since(s))
-        .filter(|at| *at > pressed.at)
-        .min();
-    let mut after = course.record.iter().skip(last + 1);
-    if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
-        course.retract(ctx, last + 1 + swept, "pieces_set_up_anew");
-    }
+    let times = times.map(|s| sensed.since(s));
+    times.filter(|at| *at > pressed.at).min()
+}
+
+/// When hands began to set up the pieces that stand on the board, where nobody rested for longer than [`SWEEP_MS`] since.
+fn swept_in_one(sensed: &Sensed) -> Option<Millis> {
+    let mut times: Vec<_> = Square::ALL.iter().map(|square| sensed.since(*square)).collect();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    let pause = times
+        .windows(2)
+        .position(|pair| pair[0].since(pair[1]) > SWEEP_MS)?;
+    times.get(pause).copied()
 }
 
 /// A king that seemed to move out of turn, and stands in the middle with the other one, was put there to show the result.

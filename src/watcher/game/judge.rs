@@ -10,7 +10,7 @@ use super::{
     displaced::{self, EarlyReply, early_reply},
     doubt::{is_noticed, was_noticed},
     finding::{Finding, Scene},
-    passed,
+    lacking, passed,
     positions::Positions,
     set_up::SetUp,
     trust::Excuse,
@@ -177,6 +177,17 @@ impl Game {
         if !agreed {
             ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 150);
+            return true;
+        }
+        let lacking = lacking::look(
+            ctx,
+            &mut self.course,
+            &self.presses,
+            &mut self.unread,
+            &mut self.doubt,
+        );
+        if let Some(finding) = lacking {
+            self.accuse(ctx, finding, None);
             return true;
         }
         if self.excuse(ctx) {

@@ -4,6 +4,7 @@ pub(in crate::watcher) mod accuse;
 mod advice;
 mod after;
 mod amend;
+mod answered;
 pub(in crate::watcher) mod array;
 mod bounced;
 pub(in crate::watcher) mod case_file;
@@ -24,6 +25,7 @@ pub(in crate::watcher) mod gap;
 pub(in crate::watcher) mod glimpse;
 mod go_by;
 mod judge;
+mod lacking;
 mod made;
 pub(in crate::watcher) mod outcome;
 pub(in crate::watcher) mod overruled;
@@ -165,6 +167,15 @@ impl Game {
         }
         self.unclocked
             .look(ctx, &mut self.course, &self.cases, &self.unread);
+        answered::look(
+            ctx,
+            &mut self.course,
+            &self.presses,
+            &self.gap,
+            &self.doubt,
+            &self.cases,
+            &self.unread,
+        );
         // An accusation that waited for a sign of life comes before the next half-move of the record.
         if std::mem::take(ctx.sign_wanted) {
             self.judge(ctx);

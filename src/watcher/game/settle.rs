@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Role};
 
-use super::{Game, Open, felt, gap::is_under_way, record::REVISABLE, waits::judged_after};
+use super::{Game, Open, answered, felt, gap::is_under_way, record::REVISABLE, waits::judged_after};
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
@@ -189,7 +189,7 @@ impl Game {
             );
         }
         let rests = match ctx.clock.stopped_at {
-            _ if matches!(ply.kind, PlyKind::Illegal(_)) || !best.differing().is_empty() => false,
+            _ if matches!(ply.kind, PlyKind::Illegal(_)) || best.has_part_in(ply, ctx.sensed) => false,
             _ if best.moves().is_empty() => ctx.passed(ply.at, AFTER_MATE_MS),
             _ if ctx.clock.runs() => false,
             Some(stopped) => {
@@ -259,6 +259,9 @@ impl Game {
             self.cases.put_right(ctx, &self.course, &mut self.hands, i);
         }
         if illegal {
+            if let Some(finding) = answered::of_last(&self.course.record, &self.cases) {
+                self.accuse(ctx, finding, None);
+            }
             self.stands_by_reply(ctx);
         } else {
             for finding in self.hands.suspicions(ctx, &self.course.record, ply) {
