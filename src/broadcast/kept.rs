@@ -3,7 +3,11 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use crate::{event::GameResult, files::shared, game::pgn::tag};
+use crate::{
+    event::GameResult,
+    files::shared,
+    game::pgn::{tag, with_tag},
+};
 
 /// A file of a game that has begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,8 +27,9 @@ impl KeptFile {
         Some(Self { text, result })
     }
 
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    /// The file in `round`, a number and that of the game: the round may have had a wrong number when it was written.
+    pub(super) fn in_round(&self, round: &str) -> String {
+        with_tag(&self.text, "Round", round)
     }
 
     pub(super) fn result(&self) -> &str {
@@ -67,5 +72,8 @@ mod tests {
         assert_eq!(KeptFile::new("nonsense".into()), None);
         let kept = KeptFile::new(text("2026.11.21")).unwrap();
         assert_eq!((kept.result(), kept.is_live()), ("1-0", false));
+        let wrong = text("2026.11.21").replace("[Result", "[Round \"3.4\"]\n[Result");
+        let right = wrong.replace("\"3.4\"", "\"2.4\"");
+        assert_eq!(KeptFile::new(wrong).unwrap().in_round("2.4"), right);
     }
 }

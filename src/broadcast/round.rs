@@ -395,9 +395,10 @@ struct Board {
 
 impl Board {
     fn text(&self) -> String {
-        match &self.kept {
-            Some(kept) => kept.text().to_owned(),
-            None => self.pgn.text(),
+        let round = self.pgn.tags.iter().find(|(name, _)| name == "Round");
+        match (&self.kept, round) {
+            (Some(kept), Some((_, round))) => kept.in_round(round),
+            _ => self.pgn.text(),
         }
     }
 

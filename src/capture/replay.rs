@@ -5,7 +5,7 @@ use crate::{
     event::Event,
     mate::{Budget, can_mate},
     time::Millis,
-    watcher::{Account, Settings, Watcher},
+    watcher::{Account, Rules, Settings, Watcher},
 };
 
 /// What the watcher is told of gateway and port when there are none.
@@ -27,11 +27,14 @@ pub fn settings_of(header: &Header, board: &str) -> Settings {
         gateway: PORT.to_owned(),
         board: header.board().unwrap_or(board).to_owned(),
         protocol: header.protocol().unwrap_or_default(),
-        laws: header.laws().unwrap_or_default(),
-        time_control: header.time_control().unwrap_or_default(),
-        supervision: header.supervision().unwrap_or_default(),
         gathered_ms: header.gathered_ms().unwrap_or_default(),
-        periods: header.periods().to_vec(),
+        rules: Rules {
+            laws: header.laws().unwrap_or_default(),
+            time_control: header.time_control().unwrap_or_default(),
+            supervision: header.supervision().unwrap_or_default(),
+            periods: header.periods().to_vec(),
+            ..Rules::default()
+        },
         epoch_ms: header.epoch_ms(),
         ..Settings::default()
     }

@@ -20,7 +20,7 @@ use crate::{
     laws::{Edition, Supervision, TimeControl},
     link::file,
     time::Millis,
-    watcher::{MOST_GATHERED_MS, Protocol, Settings, Watcher},
+    watcher::{MOST_GATHERED_MS, Protocol, Rules, Settings, Watcher},
 };
 
 /// Print the events of captures as JSON Lines.
@@ -127,10 +127,13 @@ impl Replay {
         Settings {
             board: self.board.clone().unwrap_or(said.board),
             protocol: self.protocol.unwrap_or(said.protocol),
-            laws: self.laws.unwrap_or(said.laws),
-            time_control: self.time_control.unwrap_or(said.time_control),
-            supervision: self.supervision.unwrap_or(said.supervision),
             gathered_ms: self.gathered.unwrap_or(said.gathered_ms),
+            rules: Rules {
+                laws: self.laws.unwrap_or(said.rules.laws),
+                time_control: self.time_control.unwrap_or(said.rules.time_control),
+                supervision: self.supervision.unwrap_or(said.rules.supervision),
+                ..said.rules
+            },
             ..said
         }
     }

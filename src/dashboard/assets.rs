@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Each file's path, type and content.
-const FILES: [(&str, &str, &str); 33] = [
+const FILES: [(&str, &str, &str); 34] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -34,6 +34,7 @@ const FILES: [(&str, &str, &str); 33] = [
     ("/pairings.css", CSS, include_str!("page/pairings.css")),
     ("/pairings.js", JAVASCRIPT, include_str!("page/pairings.js")),
     ("/results.js", JAVASCRIPT, include_str!("page/results.js")),
+    ("/renumber.js", JAVASCRIPT, include_str!("page/renumber.js")),
     ("/begin.js", JAVASCRIPT, include_str!("page/begin.js")),
     ("/binding.js", JAVASCRIPT, include_str!("page/binding.js")),
     ("/tables.js", JAVASCRIPT, include_str!("page/tables.js")),

@@ -34,6 +34,8 @@ pub(super) struct FoldedGame {
     pub(super) began: Option<String>,
     /// The code of the last notice that asks something, until the arbiter has answered.
     pub(super) asks: Option<&'static str>,
+    /// True where other rules are configured than those by which the game goes.
+    pub(super) rules_wait: bool,
     /// True where a half-move was told without the one before it.
     pub(super) has_gap: bool,
 }
@@ -166,6 +168,8 @@ impl FoldedGame {
                 });
             }
             Body::GameResumed { .. } => (self.end, self.asks) = (None, None),
+            Body::Notice { code, .. } if code == notice::RULES_WAIT => self.rules_wait = true,
+            Body::Notice { code, .. } if code == notice::RULES_TAKEN => self.rules_wait = false,
             Body::Notice { code, .. } => {
                 let asking = [
                     notice::SET_UP_WITHOUT_RESULT,

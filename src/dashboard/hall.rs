@@ -1,11 +1,11 @@
 //! All gateways and boards, as their topics alone tell of them.
 
+mod gateway;
 mod gone;
 mod numbers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::{
@@ -21,6 +21,8 @@ use crate::{
     event::Event,
     mqtt::{Claim, Sign},
 };
+use gateway::Gateway;
+pub(crate) use gateway::{GatewayRound, Paired, ToldNotice};
 use gone::Gone;
 pub(crate) use gone::NotGone;
 
@@ -31,66 +33,6 @@ const OF_JSON: usize = 8;
 
 /// The last levels of a board's state topics.
 pub(super) const STATES: [&str; 6] = ["status", "info", "position", "game", "clock", "pgn"];
-
-/// The players, by board.
-pub(crate) type Paired = BTreeMap<String, [Option<String>; 2]>;
-
-/// A notice of a gateway.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct ToldNotice {
-    /// The code; the page has words for it in other languages.
-    code: String,
-    text: String,
-}
-
-impl ToldNotice {
-    /// Reads a notice as `health` has it.
-    fn read(notice: &Value) -> Option<Self> {
-        Some(Self {
-            code: notice["code"].as_str().unwrap_or_default().to_owned(),
-            text: notice["message"].as_str()?.to_owned(),
-        })
-    }
-}
-
-/// One gateway.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Gateway {
-    /// Whether it is connected to the broker.
-    pub(crate) online: bool,
-    /// Version of the program.
-    pub(crate) version: Option<String>,
-    /// Its boards, if it tells them. Retained states of other boards are of an older configuration.
-    pub(crate) boards: Option<Vec<String>>,
-    /// True where it takes commands; none where it does not tell.
-    pub(crate) commands: Option<bool>,
-    /// The players at its boards, if it tells them.
-    pub(crate) paired: Paired,
-    /// The number of the present round, if it tells.
-    pub(crate) round: Option<u32>,
-    /// When a command put that round in force, as Unix time in milliseconds.
-    round_began_ms: Option<i64>,
-    /// The notices for its operator.
-    pub(crate) notices: Vec<ToldNotice>,
-    /// The machine of another gateway of its name, which stands by while this one is online.
-    pub(crate) rival: Option<String>,
-    /// What its states weigh, in bytes.
-    weights: BTreeMap<String, usize>,
-    pub(super) revision: u64,
-}
-
-/// The round of a gateway.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct GatewayRound {
-    /// Its name.
-    pub(crate) gateway: String,
-    /// The number of the round.
-    pub(crate) round: u32,
-    /// When a command put it in force, as Unix time in milliseconds.
-    pub(crate) began_ms: Option<i64>,
-    /// The players, White and Black, by the board's id.
-    pub(crate) players: Paired,
-}
 
 /// The round of a broadcast of this program.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -205,15 +147,9 @@ impl Hall {
     /// The rounds of the gateways that are online.
     pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
         let online = self.gateways.iter().filter(|(_, gateway)| gateway.online);
-        let round = |(name, gateway): (&String, &Gateway)| {
-            Some(GatewayRound {
-                gateway: name.clone(),
-                round: gateway.round?,
-                began_ms: gateway.round_began_ms,
-                players: gateway.paired.clone(),
-            })
-        };
-        online.filter_map(round).collect()
+        online
+            .filter_map(|(name, gateway)| gateway.round_of(name))
+            .collect()
     }
 
     /// Tells the boards their players.
@@ -355,19 +291,7 @@ impl Hall {
         let json = || serde_json::from_slice::<Value>(payload).unwrap_or_default();
         match state {
             "status" => gateway.online = payload == b"online",
-            "info" => {
-                let info = json();
-                gateway.version = info["version"].as_str().map(str::to_owned);
-                gateway.boards = serde_json::from_value(info["boards"].clone()).ok();
-                gateway.commands = info["commands"].as_bool();
-                gateway.round = serde_json::from_value(info["round"].clone()).ok().flatten();
-                let began = info["round_began"].as_str();
-                gateway.round_began_ms = began.and_then(|began| {
-                    let began: Option<jiff::Timestamp> = began.parse().ok();
-                    began.map(jiff::Timestamp::as_millisecond)
-                });
-                gateway.paired = serde_json::from_value(info["players"].clone()).unwrap_or_default();
-            }
+            "info" => gateway.take_info(&json()),
             _ => {
                 let health = json();
                 pushed = serde_json::from_value(health["lichess"].clone()).ok();

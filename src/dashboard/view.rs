@@ -140,6 +140,8 @@ pub(crate) struct DetailView {
     cases: Vec<CaseView>,
     /// The games of the board, the present one first.
     games: Vec<GameLine>,
+    /// True where other rules are configured than those by which the present game goes.
+    rules_wait: bool,
     notices: Vec<NoticeView>,
     port: Option<String>,
     serial: Option<String>,
@@ -240,6 +242,7 @@ impl Hall {
             moves: moves.collect(),
             cases: board.cases(key),
             games: board.games(),
+            rules_wait: board.rules_wait(),
             notices: board.events.values().rev().filter_map(notice).take(50).collect(),
             port: board.info.port.clone(),
             serial: board.info.serial.clone(),

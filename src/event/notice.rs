@@ -55,6 +55,8 @@ codes! {
     RULES_WAIT = "rules_wait",
     /// An arbiter has said that the game goes by other rules than those under which it began.
     RULES_TAKEN = "rules_taken",
+    /// Nobody knows by which rules an earlier game was played of which somebody reports something.
+    RULES_UNKNOWN = "rules_unknown",
     /// What was kept of the game over a restart cannot be used, or only in part.
     SNAPSHOT_SET_ASIDE = "snapshot_set_aside",
     /// The broker refuses an event in full, and this stands in its place.

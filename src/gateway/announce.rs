@@ -9,8 +9,9 @@ use crate::{event::notice, journal::Notice, time::Millis};
 /// A trouble that comes again within this time (in milliseconds) has not ended: a disk that is full at times would fill
 /// the journal with notices.
 const QUIET_MS: u64 = 10_000;
-/// How many notices a board's task may leave unread, besides one for each board. There are fewer codes than that.
-const CHANNEL: usize = 32;
+/// How many notices a board's task may leave unread. The few troubles begin and end no more often than every ten seconds, so this
+/// is an hour of them.
+const CHANNEL: usize = 1024;
 
 /// Watches the journal's troubles and tells the boards.
 pub(super) struct Announcer {
@@ -20,9 +21,9 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    pub(super) fn new(boards: usize) -> Self {
+    pub(super) fn new() -> Self {
         Self {
-            boards: broadcast::Sender::new(CHANNEL + boards),
+            boards: broadcast::Sender::new(CHANNEL),
             said: BTreeMap::new(),
         }
     }
@@ -32,8 +33,8 @@ impl Announcer {
         self.boards.subscribe()
     }
 
-    /// Sends a notice to the boards.
-    pub(super) fn announce(&self, notice: Notice) {
+    /// Sends a notice to all boards.
+    fn announce(&self, notice: Notice) {
         // No task may listen while every board is being started again. The log has the notice.
         let _ = self.boards.send(notice);
     }
@@ -86,7 +87,7 @@ mod tests {
 
     #[test]
     fn trouble_is_said_once_at_its_start_and_once_at_its_end() {
-        let mut announcer = Announcer::new(1);
+        let mut announcer = Announcer::new();
         let mut board = announcer.listen();
         let full = [Notice::new(notice::DISK_FULL, "no room")];
         for second in 0..60 {
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn two_troubles_end_each_for_itself() {
-        let mut announcer = Announcer::new(1);
+        let mut announcer = Announcer::new();
         let mut board = announcer.listen();
         let filling = Notice::new(notice::OUTBOX_FILLING, "much");
         let failing = Notice::new(notice::JOURNAL_FAILING, "broken");

@@ -6,19 +6,22 @@
 mod command;
 mod kept;
 mod line;
+mod seat;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::VecDeque,
     path::PathBuf,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf},
-    sync::{broadcast, mpsc, watch},
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::{
+        broadcast::{self, error::RecvError},
+        mpsc, watch,
+    },
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,16 +29,16 @@ use super::{
     clock::{Timebase, has_stepped},
     clocks::NewestClocks,
     commands::BoardCommand,
+    desk::Misnumbered,
     hardware::HardwareViews,
     heartbeat::Pulse,
     losses::Losses,
     mates::{Mates, Turn},
-    ports::{PortClaim, Ports},
+    ports::Ports,
     quota::Quota,
     serials::Serials,
     standing::Standings,
     tape::Tape,
-    timed::Timed,
     told::LogMemory,
     trouble::Trouble,
 };
@@ -45,10 +48,10 @@ use crate::{
     config::Id,
     event::notice,
     journal::{AppendError, Journal, Notice},
-    link::{Allowance, Backoff, Io, LinkSource, Opened},
+    link::{Backoff, LinkSource},
     mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
     time::Millis,
-    watcher::{HardwareView, Rules, Settings, Snapshot, StateSet, Status, Table, Watcher},
+    watcher::{HardwareView, Settings, Snapshot, StateSet, Status, Watcher},
 };
 
 /// First and longest delay between attempts to open the link, and the least life of a good link, in milliseconds.
@@ -57,22 +60,6 @@ const BACKOFF_MS: (u64, u64, u64) = (250, 10_000, 5_000);
 const TICK: Duration = Duration::from_secs(2);
 /// How many bytes the task handles at once while the other boards wait.
 const AT_ONCE: usize = 128;
-/// How many bytes to the board may wait. If there are more, the port takes nothing any more.
-const MAX_UNSENT: usize = 512;
-
-/// What is to be played at the boards, for the next game of each.
-pub(super) type Tables = Arc<BTreeMap<Id, Seating>>;
-
-/// What is to be played at one board.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Seating {
-    pub(super) players: Table,
-    /// True where the players are those of pairings.
-    pub(super) paired: bool,
-    /// Wrong numbers that the round had before.
-    pub(super) formerly: BTreeSet<u32>,
-    pub(super) rules: Rules,
-}
 
 /// What every board's task shares.
 #[derive(Clone, Debug)]
@@ -113,18 +100,8 @@ pub(super) enum BoardError {
     Journal(#[from] AppendError),
 }
 
-/// An open link.
-struct Line {
-    read: ReadHalf<Box<dyn Io>>,
-    write: WriteHalf<Box<dyn Io>>,
-    unsent: VecDeque<u8>,
-    allowance: Allowance,
-    /// True once the log has told that the line sends too much.
-    floods: bool,
-    /// The reader of a line that tells when its bytes were read.
-    timed: Option<Timed>,
-    _claim: PortClaim,
-}
+use line::OpenLink;
+pub(super) use seat::{Seating, Tables};
 
 pub(super) struct BoardTask {
     plan: BoardPlan,
@@ -142,6 +119,10 @@ pub(super) struct BoardTask {
     /// When the board first answered on the present link: a port that opens is no board yet.
     answered: Option<Millis>,
     notices: broadcast::Receiver<Notice>,
+    /// What the board tells before anything else.
+    untold: Vec<Notice>,
+    /// Games before the present one that may have a wrong number of their round.
+    misnumbered: Option<Misnumbered>,
     losses: Losses,
     /// The captures of the board's line, if they are kept.
     tape: Option<Tape>,
@@ -205,6 +186,8 @@ impl BoardTask {
             trouble: None,
             answered: None,
             notices,
+            untold: resume.untold,
+            misnumbered: None,
             losses: Losses::default(),
             told: None,
             quota: Quota::new(),
@@ -221,10 +204,11 @@ impl BoardTask {
         let (first, longest, stable) = BACKOFF_MS;
         let mut backoff = Backoff::new(first, longest, stable);
         let mut rng = fastrand::Rng::new();
-        self.seat();
-        while let Ok(notice) = self.notices.try_recv() {
+        // No event comes between a jump of the numbers and the notice of it.
+        for notice in std::mem::take(&mut self.untold) {
             self.announced(&notice);
         }
+        self.seat();
         self.drain().await;
         while !stop.is_cancelled() {
             let line = tokio::select! {
@@ -256,47 +240,6 @@ impl BoardTask {
     /// The time of the board: the daemon's, or the time up to which the line has told what happened.
     fn now(&self) -> Millis {
         self.told.unwrap_or_else(|| self.shared.clock.now())
-    }
-
-    async fn open(&mut self) -> Option<(Line, String)> {
-        self.pulse.beat();
-        let opened = beating(
-            &self.pulse,
-            self.plan.source.open_as(self.plan.settings.protocol.line()),
-        )
-        .await;
-        match opened
-            .map_err(Trouble::from)
-            .and_then(|opened| self.claim(opened))
-        {
-            Ok(open) => Some(open),
-            Err(trouble) => {
-                self.say(&trouble);
-                None
-            }
-        }
-    }
-
-    /// Takes an opened link, unless another board has its port.
-    fn claim(&self, opened: Opened) -> Result<(Line, String), Trouble> {
-        let board = self.plan.id.as_str();
-        let claim = self.shared.ports.claim(&opened.name, board);
-        let claim = claim.map_err(|other| Trouble::Taken {
-            port: opened.name.clone(),
-            other,
-        })?;
-        tracing::debug!(board, port = opened.name, "port open");
-        let (read, write) = tokio::io::split(opened.io);
-        let line = Line {
-            read,
-            write,
-            unsent: VecDeque::new(),
-            allowance: Allowance::new(self.now()),
-            floods: false,
-            timed: matches!(self.plan.source, LinkSource::Timed(_)).then(|| Timed::new(self.now())),
-            _claim: claim,
-        };
-        Ok((line, opened.name))
     }
 
     /// Writes one line to the log for each trouble, and none for each attempt.
@@ -340,7 +283,7 @@ impl BoardTask {
     /// Feeds the watcher until the line is lost (and returns the reason), until `until`, or until `stop`.
     async fn serve(
         &mut self,
-        mut line: Option<Line>,
+        mut line: Option<OpenLink>,
         commands: &mut mpsc::Receiver<BoardCommand>,
         stop: &CancellationToken,
         until: Option<Millis>,
@@ -352,6 +295,11 @@ impl BoardTask {
             self.mates
                 .ask(std::iter::from_fn(|| self.watcher.poll_question()));
             self.drain().await;
+            if self.pending.is_none()
+                && let Some(misnumbered) = self.misnumbered.take()
+            {
+                self.renumber_earlier(misnumbered).await;
+            }
             if let Some(reason) = self.transmit(line.as_mut()) {
                 return Ok(reason);
             }
@@ -413,7 +361,13 @@ impl BoardTask {
                     }
                 }
                 Ok(()) = self.shared.tables.changed() => self.seat(),
-                Ok(notice) = self.notices.recv() => self.announced(&notice),
+                notice = next_notice(&mut self.notices) => match notice {
+                    Ok(notice) => self.announced(&notice),
+                    Err(missed) => {
+                        let board = self.plan.id.as_str();
+                        tracing::error!(board, missed, "board {board}: it had no time for troubles of the journal");
+                    }
+                },
                 (irregularity, verdict) = self.mates.answer() => {
                     self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
                 }
@@ -428,29 +382,9 @@ impl BoardTask {
         }
     }
 
-    /// Tells the watcher the players and the rules of its next games.
-    fn seat(&mut self) {
-        let seating = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
-        let Some(seating) = seating else { return };
-        if let Some(tape) = &mut self.tape {
-            tape.go_by(&self.plan.settings, &seating.rules);
-        }
-        self.watcher.set_rules(self.now(), seating.rules);
-        self.watcher
-            .renumber(self.now(), &seating.formerly, seating.players.round);
-        if seating.paired {
-            self.watcher.pair(self.now(), seating.players);
-        } else {
-            self.watcher.set_table(self.now(), seating.players);
-        }
-    }
-
-    /// Takes a notice for all boards, unless it is about another board.
     fn announced(&mut self, notice: &Notice) {
-        if notice.board.as_ref().is_none_or(|id| id == self.plan.id.as_str()) {
-            self.watcher
-                .handle_notice(self.now(), notice.code, &notice.message);
-        }
+        self.watcher
+            .handle_notice(self.now(), notice.code, &notice.message);
     }
 
     fn look_at_the_wall_clock(&mut self) {
@@ -496,6 +430,16 @@ async fn beating<F: Future>(pulse: &Pulse, future: F) -> F::Output {
             output = &mut future => return output,
             () = tokio::time::sleep(TICK) => {}
         }
+    }
+}
+
+/// The next notice for all boards, or how many came that nobody took.
+async fn next_notice(notices: &mut broadcast::Receiver<Notice>) -> Result<Notice, u64> {
+    match notices.recv().await {
+        Ok(notice) => Ok(notice),
+        Err(RecvError::Lagged(missed)) => Err(missed),
+        // There will be none any more.
+        Err(RecvError::Closed) => std::future::pending().await,
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
 
 use sd_notify::NotifyState;
 use tokio::{
-    sync::{broadcast::Receiver, mpsc, watch},
+    sync::{mpsc, watch},
     task::{self, JoinError, JoinSet},
     time::{Instant, timeout},
 };
@@ -218,7 +218,7 @@ impl Daemon {
             presence: Presence::begin(&config),
             readers: JoinSet::new(),
             disk: Disk::default(),
-            announcer: Announcer::new(plans.len()),
+            announcer: Announcer::new(),
             plans,
             notices,
             schedule: Schedule::new(Instant::now()),
@@ -231,8 +231,8 @@ impl Daemon {
             config,
         };
         daemon.say_info();
-        daemon.look_for_retired();
-        daemon.start_boards(&daemon.notices.clone());
+        daemon.look_for_retired().await;
+        daemon.start_boards();
         Ok(daemon)
     }
 
@@ -256,24 +256,16 @@ impl Daemon {
         }
     }
 
-    /// Starts the tasks of all boards. What befell the journal is there when they begin: no event comes between a jump of the
-    /// numbers and the notice of it.
-    fn start_boards(&mut self, notices: &[Notice]) {
-        let ids = self.plans.keys().cloned();
-        let listening: Vec<_> = ids.map(|id| (id, self.announcer.listen())).collect();
-        for notice in notices {
-            self.announcer.announce(notice.clone());
-        }
-        for (id, notices) in listening {
-            self.start_listening(&id, Duration::ZERO, notices);
+    /// Starts the tasks of all boards.
+    fn start_boards(&mut self) {
+        let ids: Vec<_> = self.plans.keys().cloned().collect();
+        for id in ids {
+            self.start_board(&id, Duration::ZERO);
         }
     }
 
     fn start_board(&mut self, id: &Id, delay: Duration) {
-        self.start_listening(id, delay, self.announcer.listen());
-    }
-
-    fn start_listening(&mut self, id: &Id, delay: Duration, notices: Receiver<Notice>) {
+        let notices = self.announcer.listen();
         let Some(plan) = self.plans.get(id).cloned() else {
             return;
         };
@@ -312,7 +304,7 @@ impl Daemon {
                     return Err(GatewayError::Publisher(reason));
                 }
                 Some(request) = self.requests.recv() => self.dispatch(request).await,
-                Some(done) = self.desk.done() => self.desk_done(done),
+                Some(done) = self.desk.done() => self.desk_done(done).await,
                 Some(()) = self.controls.asked.recv() => drop(self.reload().await),
                 Ok(()) = disputed.changed() => {
                     let is_disputed = *disputed.borrow_and_update();

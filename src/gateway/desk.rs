@@ -4,6 +4,7 @@
 //! round.
 
 mod games;
+mod misnumbered;
 mod next;
 mod put;
 mod renumber;
@@ -20,6 +21,8 @@ use crate::{
     mqtt::{CommandReply, ReplyTo},
     tournament::{InForce, Pairings, PairingsError, TablesWrong, tables as order},
 };
+
+pub(super) use misnumbered::Misnumbered;
 
 /// Why a command about rounds is refused.
 #[derive(Debug, thiserror::Error)]

@@ -1,6 +1,9 @@
 //! The messages of the gateway on itself: `info` once, `health` again and again.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -40,6 +43,9 @@ pub struct GatewayInfo {
     /// Number of the round that is played, where there are rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     round: Option<u32>,
+    /// Wrong numbers that this round had before.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    round_formerly: BTreeSet<u32>,
     /// When a command put that round in force, RFC 3339 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     round_began: Option<String>,
@@ -64,6 +70,7 @@ impl GatewayInfo {
             commands: config.commands,
             players: config.boards.iter().filter_map(named).collect(),
             round: config.round(),
+            round_formerly: config.formerly(),
             round_began: began.map(|began| began.to_string()),
         }
     }

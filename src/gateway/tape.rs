@@ -33,7 +33,7 @@ const EVERY: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(super) struct Tape {
     path: PathBuf,
-    header: String,
+    settings: Settings,
     /// When the present file began; none before its first record.
     began: Option<Millis>,
     /// The time of the last record.
@@ -51,8 +51,7 @@ impl Tape {
     pub(super) fn new(journal: &Path, settings: &Settings) -> Self {
         Self {
             path: journal::captures(journal, &settings.board)[0].clone(),
-            // A setting that a header cannot express is left out.
-            header: header(settings).unwrap_or_default(),
+            settings: settings.clone(),
             began: None,
             last: Millis(0),
             size: 0,
@@ -63,20 +62,8 @@ impl Tape {
         }
     }
 
-    /// Notes the rules in the header of the next file.
-    pub(super) fn go_by(&mut self, settings: &Settings, rules: &Rules) {
-        let settings = Settings {
-            laws: rules.laws,
-            time_control: rules.time_control,
-            supervision: rules.supervision,
-            periods: rules.periods.clone(),
-            ..settings.clone()
-        };
-        self.header = header(&settings).unwrap_or_default();
-    }
-
-    /// Takes down what happened at `now`.
-    pub(super) fn take(&mut self, now: Millis, act: &Act) {
+    /// Takes down what happened at `now`. A file that begins names the `rules`, by which the present game is judged.
+    pub(super) fn take(&mut self, now: Millis, act: &Act, rules: &Rules) {
         if self.size > MOST && self.waiting.is_empty() {
             self.began = None;
         }
@@ -88,7 +75,7 @@ impl Tape {
             self.began = Some(now);
             self.last = now;
             self.size = 0;
-            self.waiting = self.head();
+            self.waiting = self.head(rules);
             return self.put(now, act, now);
         };
         if self.waiting.len() < MOST_WAITING {
@@ -108,9 +95,11 @@ impl Tape {
         }
     }
 
-    fn head(&self) -> String {
+    fn head(&self, rules: &Rules) -> String {
         let now = Timestamp::now();
-        format!("{}# start: {now:.3}\n", self.header)
+        // A setting that a header cannot express is left out.
+        let header = header(&self.settings, rules).unwrap_or_default();
+        format!("{header}# start: {now:.3}\n")
     }
 
     /// Hands the waiting characters to the disk, if it is time and the disk has taken the last ones.
@@ -188,7 +177,7 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
 }
 
 /// The header, with what `replay` must know of the board.
-fn header(settings: &Settings) -> Result<String, Flaw> {
+fn header(settings: &Settings, rules: &Rules) -> Result<String, Flaw> {
     let mut header = Header::default();
     header.push("board", &settings.board)?;
     if settings.protocol == Protocol::Occ1 {
@@ -197,11 +186,11 @@ fn header(settings: &Settings) -> Result<String, Flaw> {
     if settings.gathered_ms > 0 {
         header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
     }
-    header.push("laws", &named(&settings.laws))?;
-    header.push("time-control", &named(&settings.time_control))?;
-    header.push("supervision", &named(&settings.supervision))?;
-    if !settings.periods.is_empty() {
-        let periods: Vec<String> = settings.periods.iter().map(ToString::to_string).collect();
+    header.push("laws", &named(&rules.laws))?;
+    header.push("time-control", &named(&rules.time_control))?;
+    header.push("supervision", &named(&rules.supervision))?;
+    if !rules.periods.is_empty() {
+        let periods: Vec<String> = rules.periods.iter().map(ToString::to_string).collect();
         header.push("periods", &periods.join(", "))?;
     }
     let mut text = String::new();
@@ -244,7 +233,7 @@ mod tests {
                 }
                 _ => {}
             }
-            tape.take(now, &Act::FromBoard(vec![0x8d]));
+            tape.take(now, &Act::FromBoard(vec![0x8d]), &settings.rules);
             tape.save(now);
             while let Some(written) = tape.writing.join_next().await {
                 tape.look(written.unwrap());
@@ -268,14 +257,21 @@ mod tests {
         let journal = folder.path().join("journal.sqlite");
         let settings = Settings {
             board: "7".to_owned(),
-            periods: periods::parse("40/90+30, 15").unwrap(),
+            rules: Rules {
+                periods: periods::parse("40/90+30, 15").unwrap(),
+                ..Rules::default()
+            },
             ..Settings::default()
         };
         let mut tape = Tape::new(&journal, &settings);
-        tape.take(Millis(5_000), &Act::LinkUp);
+        tape.take(Millis(5_000), &Act::LinkUp, &settings.rules);
         for second in 5..40_000 {
             let now = Millis(second * 1000);
-            tape.take(now, &Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]));
+            tape.take(
+                now,
+                &Act::FromBoard(vec![0x8d, 0, 10, 0, 0, 0, 0, 0, 0, 0]),
+                &settings.rules,
+            );
             tape.save(now);
             tokio::task::yield_now().await;
             // A disk would have time to write during a day of board time, so the test waits for it.
@@ -283,13 +279,13 @@ mod tests {
                 written.unwrap().unwrap();
             }
         }
-        tape.take(Millis(40_000_000), &Act::LinkDown);
+        tape.take(Millis(40_000_000), &Act::LinkDown, &settings.rules);
         tape.finish().await;
         let [present, before] = journal::captures(&journal, "7");
         for path in [&present, &before] {
             let capture = read_capture(path).unwrap();
             assert_eq!(capture.header.board(), Some("7"));
-            assert_eq!(capture.header.periods(), settings.periods);
+            assert_eq!(capture.header.periods(), settings.rules.periods);
             assert!(capture.header.laws().is_some() && capture.header.epoch_ms().is_some());
             let size = fs::metadata(path).unwrap().len() as usize;
             assert!(size <= MOST + MOST_WAITING, "{size}");
@@ -299,8 +295,8 @@ mod tests {
         assert_eq!(fs::read_dir(present.parent().unwrap()).unwrap().count(), 2);
         // A new run makes the last file the one before.
         let mut tape = Tape::new(&journal, &settings);
-        tape.take(Millis(100), &Act::LinkUp);
-        tape.take(Millis(200), &Act::ToBoard(vec![0x42]));
+        tape.take(Millis(100), &Act::LinkUp, &settings.rules);
+        tape.take(Millis(200), &Act::ToBoard(vec![0x42]), &settings.rules);
         tape.finish().await;
         assert_eq!(read_capture(&present).unwrap().records.len(), 1);
         assert_eq!(read_capture(&before).unwrap().records.pop(), Some(last));

@@ -95,6 +95,8 @@ pub struct Resume {
     pub last_seq: u64,
     /// The last snapshot, as JSON.
     pub snapshot: Option<String>,
+    /// What befell its numbers, or the journal, and what the board has not told: it tells that before anything else.
+    pub untold: Vec<Notice>,
 }
 
 /// Where accepted events are.

@@ -16,6 +16,7 @@ pub mod alerted;
 pub mod backup;
 mod batch;
 mod budget;
+pub mod commands;
 mod entry;
 mod handle;
 mod jump;

@@ -20,11 +20,11 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::{
     batch::{Batch, NewRow},
     entry::{JournalSettings, Notice, OutboxRow, Resume},
-    jump::{Jump, Jumps},
+    jump::Jumps,
     mark::Mark,
     numbers::fresh_range,
     place::{self, beside},
-    store::{Store, TABLES_VERSION},
+    store::{self, Store, TABLES_VERSION},
 };
 use crate::event::{Event, notice};
 
@@ -93,6 +93,9 @@ pub(crate) struct Ready {
     pub(crate) resumes: BTreeMap<String, Resume>,
     /// The number after which boards go on that the journal does not know.
     pub(crate) seq_base: u64,
+    /// What boards have to tell of their numbers before anything else.
+    pub(crate) jumps: Jumps,
+    /// What the opening found.
     pub(crate) notices: Vec<Notice>,
     /// The lock, held as long as the journal is open; none where nothing can be written.
     pub(crate) lock: Option<File>,
@@ -121,17 +124,18 @@ fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     };
     let store = Store::open_read_only(path, gateway).map_err(sqlite)?;
     let mut resumes = store.resumes().map_err(sqlite)?;
-    for (board, ceiling) in Mark::read(&beside(path, ".mark")) {
-        let resume = resumes.entry(board).or_default();
-        resume.last_seq = resume.last_seq.max(ceiling);
-    }
+    let seq_base = store.seq_base().map_err(sqlite)?;
+    let mut jumps = store.jumps().map_err(sqlite)?;
+    let ceilings = Mark::read(&beside(path, ".mark"));
+    let notices = raise(&ceilings, &mut resumes, seq_base, &mut jumps);
     Ok(Ready {
         resumes,
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
-        seq_base: store.seq_base().map_err(sqlite)?,
+        seq_base,
         store,
         mark: None,
-        notices: Vec::new(),
+        jumps,
+        notices,
         lock: None,
     })
 }
@@ -157,41 +161,86 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
-        store.create_tables(gateway).map_err(sqlite)?;
         // Another journal was here, whose numbers must not be used again.
-        if !notices.is_empty() {
-            salvage.put_into(&mut store).map_err(sqlite)?;
-        }
+        let lost = notices.first();
+        let begun = store.create_tables_with(gateway, |tables| match lost {
+            Some(lost) => salvage.put_into(tables, lost),
+            None => Ok(()),
+        });
+        begun.map_err(sqlite)?;
     }
     let identity = store.identity().map_err(sqlite)?.unwrap_or_else(new_identity);
     store.set_identity(&identity).map_err(sqlite)?;
-    if let Some(base) = store.take_restored().map_err(sqlite)? {
-        let text = format!(
-            "the journal was restored from a backup: what was sent after the backup is not in it, and the numbers of the boards that it has jump to {base}"
-        );
-        notices.push(Notice::new(notice::JOURNAL_RESTORED, text));
-    }
     store.prepare_ages().map_err(sqlite)?;
     store.prepare_commanded().map_err(sqlite)?;
-    if let Some(former) = store.set_gateway(gateway).map_err(sqlite)? {
-        let text = format!("the journal was that of gateway {former:?} and is now that of {gateway:?}");
-        notices.push(Notice::new(notice::GATEWAY_RENAMED, text));
-    }
     let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
     let mut resumes = store.resumes().map_err(sqlite)?;
     let seq_base = store.seq_base().map_err(sqlite)?;
-    let jumps = store.jumps().map_err(sqlite)?.into_iter();
-    notices.extend(jumps.filter_map(|(board, jump)| jump.untold(&board, &resumes)));
-    notices.extend(adopt_ceilings(&mut store, &mut mark, &mut resumes).map_err(sqlite)?);
+    let mut jumps = store.jumps().map_err(sqlite)?;
+    let last_seqs = resumes.iter();
+    let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
+    jumps.forget_told(&last_seqs.collect(), seq_base);
+    let restored = restored(&store).map_err(sqlite)?;
+    let renamed = renamed(&store, gateway).map_err(sqlite)?;
+    for notice in restored.iter().chain(&renamed) {
+        for (board, resume) in &resumes {
+            jumps.note(board, [resume.last_seq; 2], notice);
+        }
+    }
+    if let Some(restored) = &restored {
+        jumps.note_others([seq_base; 2], restored);
+    }
+    notices.extend(restored.into_iter().chain(renamed));
+    let raised = raise(mark.ceilings(), &mut resumes, seq_base, &mut jumps);
+    // What is noted twice is told once. What is forgotten is told by nobody.
+    store.set_jumps(&jumps).map_err(sqlite)?;
+    store.forget_restored().map_err(sqlite)?;
+    store.set_gateway(gateway).map_err(sqlite)?;
+    if !raised.is_empty() {
+        let boards = raised.iter().filter_map(|notice| notice.board.clone());
+        let snapshots = boards.filter_map(|board| {
+            let last_seq = resumes.get(&board)?.last_seq;
+            Some((board, (last_seq, None)))
+        });
+        let batch = Batch {
+            snapshots: snapshots.collect(),
+            ..Batch::default()
+        };
+        store.write(&batch, super::wall_ms()).map_err(sqlite)?;
+    }
+    notices.extend(raised);
+    if let Err(error) = mark.clear() {
+        tracing::warn!(%error, "cannot clear the journal's mark");
+    }
     Ok(Ready {
         store,
         mark: Some(mark),
         identity,
         resumes,
         seq_base,
+        jumps,
         notices,
         lock: Some(lock),
     })
+}
+
+/// The notice of a journal that was restored, which boards may not have told.
+fn restored(store: &Store) -> rusqlite::Result<Option<Notice>> {
+    Ok(store.restored()?.map(|base| {
+        let text = format!(
+            "the journal was restored from a backup: what was sent after the backup is not in it, and the numbers of the boards that it has jump to {base}"
+        );
+        Notice::new(notice::JOURNAL_RESTORED, text)
+    }))
+}
+
+/// The notice of a journal that was that of another gateway.
+fn renamed(store: &Store, gateway: &str) -> rusqlite::Result<Option<Notice>> {
+    let former = store.gateway()?.filter(|former| former != gateway);
+    Ok(former.map(|former| {
+        let text = format!("the journal was that of gateway {former:?} and is now that of {gateway:?}");
+        Notice::new(notice::GATEWAY_RENAMED, text)
+    }))
 }
 
 /// The file at `path`. If that is damaged, a fresh one, and what could be read of the old.
@@ -250,39 +299,35 @@ pub(super) fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalEr
 }
 
 /// Makes boards go on above the numbers that a former process released without the disk.
-fn adopt_ceilings(
-    store: &mut Store,
-    mark: &mut Mark,
+fn raise(
+    ceilings: &BTreeMap<String, u64>,
     resumes: &mut BTreeMap<String, Resume>,
-) -> rusqlite::Result<Vec<Notice>> {
+    seq_base: u64,
+    jumps: &mut Jumps,
+) -> Vec<Notice> {
     let mut notices = Vec::new();
-    let (mut batch, mut jumps) = (Batch::default(), Jumps::new());
-    for (board, ceiling) in mark.ceilings() {
-        let resume = resumes.entry(board.clone()).or_default();
-        if resume.last_seq < *ceiling {
+    for (board, ceiling) in ceilings {
+        let others = Resume {
+            last_seq: seq_base,
+            ..Resume::default()
+        };
+        let resume = resumes.entry(board.clone()).or_insert(others);
+        let last_seq = resume.last_seq;
+        if last_seq < *ceiling {
             let text = format!(
-                "the last run ended while the disk was full: the last events of board {board} were sent or lost without being kept; its numbers jump from {} to {}",
-                resume.last_seq,
+                "the last run ended while the disk was full: the last events of board {board} were sent or lost without being kept; its numbers jump from {last_seq} to {}",
                 ceiling + 1
             );
             let notice = Notice {
                 board: Some(board.clone()),
                 ..Notice::new(notice::EVENTS_LOST, text)
             };
-            jumps.insert(board.clone(), Jump::new(*ceiling, &notice));
+            jumps.note(board, [last_seq, *ceiling], &notice);
             notices.push(notice);
             resume.last_seq = *ceiling;
-            batch.snapshots.insert(board.clone(), (*ceiling, None));
         }
     }
-    if !batch.is_empty() {
-        store.note_jumps(jumps)?;
-        store.write(&batch, super::wall_ms())?;
-    }
-    if let Err(error) = mark.clear() {
-        tracing::warn!(%error, "cannot clear the journal's mark");
-    }
-    Ok(notices)
+    notices
 }
 
 fn new_identity() -> String {
@@ -346,14 +391,20 @@ impl Salvage {
         Ok(())
     }
 
-    /// Goes on in a fresh file, with these events and with numbers above all that were used.
-    fn put_into(self, store: &mut Store) -> rusqlite::Result<()> {
+    /// Goes on in the tables of a fresh file, with these events and with numbers above all that were used, because the
+    /// journal before was `lost`.
+    fn put_into(self, tables: &Connection, lost: &Notice) -> rusqlite::Result<()> {
         let base = fresh_range(self.highest);
         if let Some(identity) = &self.identity {
-            store.set_identity(identity)?;
+            store::set_identity(tables, identity)?;
         }
-        store.set_seq_base(base)?;
-        store.write(&self.into_batch(base), super::wall_ms())
+        store::set_seq_base(tables, base)?;
+        let batch = self.into_batch(base);
+        let mut jumps = Jumps::default();
+        jumps.note_others([base; 2], lost);
+        store::set_jumps(tables, &jumps)?;
+        batch.write_events(tables)?;
+        batch.write_snapshots(tables, super::wall_ms())
     }
 
     fn into_batch(mut self, base: u64) -> Batch {

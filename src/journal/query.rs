@@ -4,10 +4,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, params_from_iter, types::Value};
 
-use super::entry::CommandRecord;
-
 /// The time that an event names, in Unix milliseconds, or else the time at which it was written.
-const TIME_OF_EVENT: &str =
+pub(super) const TIME_OF_EVENT: &str =
     "coalesce(CAST(round(1000 * unixepoch(json ->> '$.time', 'subsec')) AS INTEGER), created_ms)";
 
 /// Which events to show. An event must meet every condition that is set.
@@ -85,7 +83,7 @@ impl Filter {
     }
 
     /// The SQL for `columns` of the rows of `table` that meet the condition, oldest first.
-    fn sql(&self, columns: &str, table: &str, time: &str) -> (String, Vec<Value>) {
+    pub(super) fn sql(&self, columns: &str, table: &str, time: &str) -> (String, Vec<Value>) {
         let (condition, values) = self.condition(time);
         let sql = match self.last {
             None => format!("SELECT {columns} FROM {table}{condition} ORDER BY n"),
@@ -95,17 +93,6 @@ impl Filter {
         };
         (sql, values)
     }
-}
-
-/// A command and when it came.
-#[derive(Clone, Debug)]
-pub struct KeptCommand {
-    /// The board's id.
-    pub board: String,
-    /// Unix time in milliseconds.
-    pub received_ms: i64,
-    /// The command and its answer.
-    pub record: CommandRecord,
 }
 
 /// Calls `show` with each event, oldest first, until it returns false.
@@ -126,49 +113,6 @@ pub fn each_event(
             position: row.get(0)?,
             written_ms: row.get(1)?,
             json: row.get_ref(2)?.as_str()?,
-        };
-        if !show(kept) {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// Calls `show` with each command, oldest first, until it returns false. Only the board, the times and
-/// `last` of the filter count.
-///
-/// # Errors
-/// When the file is missing, is no journal or cannot be read.
-pub fn each_command(
-    path: &Path,
-    filter: &Filter,
-    mut show: impl FnMut(KeptCommand) -> bool,
-) -> rusqlite::Result<()> {
-    let connection = open(path)?;
-    let filter = Filter {
-        board: filter.board.clone(),
-        since_ms: filter.since_ms,
-        until_ms: filter.until_ms,
-        last: filter.last,
-        ..Filter::default()
-    };
-    let (sql, values) = filter.sql(
-        "board, received_ms, ref, verb, payload, reply",
-        "commands",
-        "received_ms",
-    );
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    while let Some(row) = rows.next()? {
-        let kept = KeptCommand {
-            board: row.get(0)?,
-            received_ms: row.get(1)?,
-            record: CommandRecord {
-                reference: row.get(2)?,
-                verb: row.get(3)?,
-                payload: row.get(4)?,
-                reply: row.get(5)?,
-            },
         };
         if !show(kept) {
             break;

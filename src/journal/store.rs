@@ -51,6 +51,39 @@ PRAGMA user_version = 1;
 /// The position of an event, and its new number, id, game and text.
 type Renumbered = (u64, u64, String, Option<u32>, String);
 
+fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    connection.query_row(sql, [key], |row| row.get(0)).optional()
+}
+
+fn set_meta(connection: &Connection, key: &str, value: &str) -> rusqlite::Result<()> {
+    let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)";
+    connection.execute(sql, [key, value]).map(|_| ())
+}
+
+/// Writes nothing where there is nothing to remove.
+fn remove_meta(connection: &Connection, key: &str) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM meta WHERE key = ?1";
+    connection.execute(sql, [key]).map(|_| ())
+}
+
+/// Sets the number after which boards go on that have no row in `snapshots`.
+pub(crate) fn set_seq_base(connection: &Connection, base: u64) -> rusqlite::Result<()> {
+    set_meta(connection, "seq_base", &base.to_string())
+}
+
+pub(crate) fn set_identity(connection: &Connection, identity: &str) -> rusqlite::Result<()> {
+    set_meta(connection, "journal", identity)
+}
+
+/// Notes the jumps that boards have not told, instead of those noted before.
+pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Result<()> {
+    match serde_json::to_string(jumps) {
+        Ok(json) if *jumps != Jumps::default() => set_meta(connection, "jumps", &json),
+        _ => remove_meta(connection, "jumps"),
+    }
+}
+
 /// The open file.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -161,30 +194,31 @@ impl Store {
             .query_row("PRAGMA user_version", [], |row| row.get(0))
     }
 
-    /// Creates the tables of a fresh file.
-    pub(crate) fn create_tables(&mut self, gateway: &str) -> rusqlite::Result<()> {
+    /// Creates the tables of a fresh file, with what `filled` puts into it: all of it or nothing.
+    pub(crate) fn create_tables_with(
+        &mut self,
+        gateway: &str,
+        fill: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         transaction.execute_batch(TABLES)?;
-        transaction.execute("INSERT INTO meta (key, value) VALUES ('gateway', ?1)", [gateway])?;
+        set_meta(&transaction, "gateway", gateway)?;
+        fill(&transaction)?;
         transaction.commit()
     }
 
-    /// Names the gateway the file belongs to; returns the former name if it was another.
-    pub(crate) fn set_gateway(&mut self, gateway: &str) -> rusqlite::Result<Option<String>> {
-        let former: Option<String> = self
-            .connection
-            .query_row("SELECT value FROM meta WHERE key = 'gateway'", [], |row| {
-                row.get(0)
-            })
-            .optional()?;
-        if former.as_deref() == Some(gateway) {
-            return Ok(None);
-        }
-        self.connection.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('gateway', ?1)",
-            [gateway],
-        )?;
-        Ok(former)
+    /// Creates the tables of a fresh file.
+    pub(crate) fn create_tables(&mut self, gateway: &str) -> rusqlite::Result<()> {
+        self.create_tables_with(gateway, |_| Ok(()))
+    }
+
+    /// The gateway the file belongs to.
+    pub(crate) fn gateway(&self) -> rusqlite::Result<Option<String>> {
+        meta(&self.connection, "gateway")
+    }
+
+    pub(crate) fn set_gateway(&self, gateway: &str) -> rusqlite::Result<()> {
+        set_meta(&self.connection, "gateway", gateway)
     }
 
     /// True when the file has any tables.
@@ -195,100 +229,66 @@ impl Store {
 
     /// The number after which boards go on that have no row in `snapshots`: 0 unless a former journal was lost.
     pub(crate) fn seq_base(&self) -> rusqlite::Result<u64> {
-        let base: Option<String> = self
-            .connection
-            .query_row("SELECT value FROM meta WHERE key = 'seq_base'", [], |row| {
-                row.get(0)
-            })
-            .optional()?;
+        let base = meta(&self.connection, "seq_base")?;
         Ok(base.and_then(|text| text.parse().ok()).unwrap_or(0))
     }
 
-    pub(crate) fn set_seq_base(&mut self, base: u64) -> rusqlite::Result<()> {
-        self.connection.execute(
-            "INSERT OR REPLACE INTO meta (key, value) VALUES ('seq_base', ?1)",
-            [base.to_string()],
-        )?;
-        Ok(())
+    pub(crate) fn set_seq_base(&self, base: u64) -> rusqlite::Result<()> {
+        set_seq_base(&self.connection, base)
     }
 
     /// Writes for the next start that the file is a restored copy, whose boards go on above `base`.
     pub(crate) fn say_restored(&self, base: u64) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('restored', ?1)";
-        self.connection.execute(sql, [base.to_string()]).map(|_| ())
+        set_meta(&self.connection, "restored", &base.to_string())
     }
 
-    /// Reads and removes what [`Self::say_restored`] wrote.
-    pub(crate) fn take_restored(&self) -> rusqlite::Result<Option<String>> {
-        self.connection
-            .query_row(
-                "DELETE FROM meta WHERE key = 'restored' RETURNING value",
-                [],
-                |row| row.get(0),
-            )
-            .optional()
+    /// What [`Self::say_restored`] wrote.
+    pub(crate) fn restored(&self) -> rusqlite::Result<Option<String>> {
+        meta(&self.connection, "restored")
+    }
+
+    /// Removes what [`Self::say_restored`] wrote.
+    pub(crate) fn forget_restored(&self) -> rusqlite::Result<()> {
+        remove_meta(&self.connection, "restored")
     }
 
     /// The jumps of numbers that boards may not have told yet.
     pub(crate) fn jumps(&self) -> rusqlite::Result<Jumps> {
-        let sql = "SELECT value FROM meta WHERE key = 'jumps'";
-        let json: Option<String> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        let json = meta(&self.connection, "jumps")?;
         Ok(json
             .and_then(|json| serde_json::from_str(&json).ok())
             .unwrap_or_default())
     }
 
-    /// Notes these jumps besides.
-    pub(crate) fn note_jumps(&self, jumps: Jumps) -> rusqlite::Result<()> {
-        let mut all = self.jumps()?;
-        all.extend(jumps);
-        let Ok(json) = serde_json::to_string(&all) else {
-            return Ok(());
-        };
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('jumps', ?1)";
-        self.connection.execute(sql, [json]).map(|_| ())
+    pub(crate) fn set_jumps(&self, jumps: &Jumps) -> rusqlite::Result<()> {
+        set_jumps(&self.connection, jumps)
     }
 
     /// What tells this journal from any other, also of a gateway of the same name; none where that was never written.
     pub(crate) fn identity(&self) -> rusqlite::Result<Option<String>> {
-        let sql = "SELECT value FROM meta WHERE key = 'journal'";
-        self.connection.query_row(sql, [], |row| row.get(0)).optional()
+        meta(&self.connection, "journal")
     }
 
     pub(crate) fn set_identity(&self, identity: &str) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('journal', ?1)";
-        self.connection.execute(sql, [identity]).map(|_| ())
+        set_identity(&self.connection, identity)
     }
 
     /// Writes the boot id of the present daemon.
     pub(crate) fn set_boot(&self, boot: &str) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('boot', ?1)";
-        self.connection.execute(sql, [boot]).map(|_| ())
+        set_meta(&self.connection, "boot", boot)
     }
 
     /// The last number of each board that can have been sent; none where all can.
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
-        let json: Option<String> = self
-            .connection
-            .query_row("SELECT value FROM meta WHERE key = 'floors'", [], |row| {
-                row.get(0)
-            })
-            .optional()?;
+        let json = meta(&self.connection, "floors")?;
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
     }
 
-    pub(crate) fn set_floors(&mut self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
-        let json = floors.and_then(|floors| serde_json::to_string(floors).ok());
-        if let Some(json) = json {
-            self.connection.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('floors', ?1)",
-                [json],
-            )?;
-        } else if self.floors()?.is_some() {
-            self.connection
-                .execute("DELETE FROM meta WHERE key = 'floors'", [])?;
+    pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
+        match floors.and_then(|floors| serde_json::to_string(floors).ok()) {
+            Some(json) => set_meta(&self.connection, "floors", &json),
+            None => remove_meta(&self.connection, "floors"),
         }
-        Ok(())
     }
 
     /// What SQLite finds wrong with the file; none when it is sound.
@@ -379,6 +379,7 @@ impl Store {
             let resume = Resume {
                 last_seq: row.get(1)?,
                 snapshot: row.get(2)?,
+                untold: Vec::new(),
             };
             Ok((row.get(0)?, resume))
         })?;

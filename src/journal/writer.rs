@@ -20,6 +20,7 @@ use super::{
     age::Hours,
     batch::{Batch, numbered},
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Written},
+    jump::Jumps,
     mark::Mark,
     open::{Ready, is_damage},
     place::JournalPlace,
@@ -56,6 +57,7 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
+    jumps: Jumps,
     /// The last number of each board that was given out before this process, or that a broker knows.
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
@@ -131,6 +133,7 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
+            jumps: ready.jumps,
             pending: Batch::default(),
             depth,
             pruned: 0,
@@ -200,7 +203,11 @@ impl JournalWriter {
                 let _ = answer.send(self.latest(after, limit));
             }
             JournalRequest::Resume(board, answer) => {
-                let _ = answer.send(self.resume(&board));
+                let resume = self.resume(&board);
+                let _ = answer.send(Resume {
+                    untold: self.jumps.untold(&board, resume.last_seq),
+                    ..resume
+                });
             }
             JournalRequest::Command(board, reference, answer) => {
                 let _ = answer.send(self.command(&board, &reference));
@@ -230,9 +237,9 @@ impl JournalWriter {
     }
 
     fn resume(&self, board: &str) -> Resume {
-        self.resumes.get(board).cloned().unwrap_or(Resume {
+        self.resumes.get(board).cloned().unwrap_or_else(|| Resume {
             last_seq: self.seq_base,
-            snapshot: None,
+            ..Resume::default()
         })
     }
 

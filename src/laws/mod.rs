@@ -21,7 +21,7 @@ pub use facts::{Facts, FirstFlag, MovesCompleted, Observed, RaisedBy, ResponseTo
 pub use options::Options;
 pub use parse::CaseError;
 pub use ruling::Ruling;
-pub use words::{Occurrence, SparePart, spare, words};
+pub use words::{Occurrence, SparePart, spare, spare_of_amendment, words};
 
 pub use crate::terms::{IllegalReason, IrregularityKind, Penalty, PenaltyKind, PositionRuling, Side};
 

@@ -11,11 +11,13 @@ use tokio_util::bytes::Bytes;
 
 use crate::{config::Language, event::notice, journal::OutboxRow};
 
-/// The event as it is published: its texts in these languages alone, an irregularity within [`brief::MOST_BYTES`].
+/// The event as it is published: its texts in these languages alone, an irregularity or an amended ruling within
+/// [`brief::MOST_BYTES`].
 /// Journal and history have the whole.
 pub(super) fn told_in(row: &OutboxRow, languages: &[Language]) -> Form {
     let is_every = Language::ALL.iter().all(|language| languages.contains(language));
-    let is_long = row.kind == "irregularity" && row.json.len() > brief::MOST_BYTES;
+    let has_bound = ["irregularity", "ruling_amended"].contains(&row.kind.as_str());
+    let is_long = has_bound && row.json.len() > brief::MOST_BYTES;
     let event = (is_long || !is_every).then(|| serde_json::from_slice::<Value>(&row.json));
     let json = match event {
         Some(Ok(mut event)) if event.get("text").is_some() => {

@@ -35,6 +35,9 @@ pub struct InForce {
     /// Wrong numbers that it had before.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub formerly: BTreeSet<u32>,
+    /// When it got the number that it has instead of those, as Unix time in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renumbered_ms: Option<i64>,
     /// The pairings; none where the configuration has them.
     pub pairings: Option<Pairings>,
     /// The text that the pairings are from, where it says of its games which round they are of: a later round begins
@@ -85,6 +88,31 @@ impl InForce {
             self.others.insert(former.round, former);
         }
         self
+    }
+
+    /// Its number, and those that it had by mistake.
+    #[must_use]
+    pub fn numbers(&self) -> BTreeSet<u32> {
+        let mut numbers = self.formerly.clone();
+        numbers.insert(self.round);
+        numbers
+    }
+
+    /// This round under the right number `to`, which it gets at `now_ms`.
+    #[must_use]
+    pub fn numbered(mut self, to: u32, now_ms: i64) -> Self {
+        self.formerly.insert(self.round);
+        self.formerly.remove(&to);
+        (self.round, self.renumbered_ms) = (to, Some(now_ms));
+        self
+    }
+
+    /// True where a gateway that says round `round`, and that it began at `began_ms`, means this one by a wrong number.
+    #[must_use]
+    pub fn is_wrong(&self, round: u32, began_ms: Option<i64>) -> bool {
+        let since_then = self.renumbered_ms.zip(began_ms);
+        self.formerly.contains(&round)
+            && since_then.is_none_or(|(renumbered_ms, began_ms)| began_ms < renumbered_ms)
     }
 
     /// The round with this number: this one, or another that was in force.

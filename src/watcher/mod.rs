@@ -38,8 +38,6 @@ pub use crate::families::Protocol;
 use crate::{
     dgt::CommandBytes,
     event::{Body, Event, notice},
-    game::Period,
-    laws::{Edition, Options, Supervision, TimeControl},
     mate::Verdict,
     time::Millis,
 };
@@ -100,20 +98,12 @@ pub struct Settings {
     pub gathered_ms: u64,
     /// How many boards share the line; 0 where the board has it to itself.
     pub boards_on_line: u64,
-    /// Edition of the Laws.
-    pub laws: Edition,
-    /// Time control of the event.
-    pub time_control: TimeControl,
-    /// Supervision of the event.
-    pub supervision: Supervision,
+    /// The rules of the event, by which the next game is judged.
+    pub rules: Rules,
     /// Which way round the board lies.
     pub orientation: OrientationSetting,
     /// Which side of the clock is White's.
     pub clock_side: ClockSideSetting,
-    /// Periods of the time control, if known.
-    pub periods: Vec<Period>,
-    /// How contested points of the Laws are read.
-    pub contested: Options,
     /// Names for the PGN, White's and Black's, where they are known.
     pub players: [Option<String>; 2],
     /// Name of the event, where it is known.
@@ -210,6 +200,12 @@ impl Watcher {
         self.core.renumber(now, former, round);
     }
 
+    /// An earlier game of the board, or one that was put aside, has these names, and not those with which it began.
+    pub fn put_table_right(&mut self, now: Millis, game: u32, table: &Table) {
+        let now = self.time(now);
+        self.core.put_table_right(now, game, table);
+    }
+
     fn seat(&mut self, now: Millis, table: Table, paired: bool) {
         let now = self.time(now);
         self.core.set_table(now, table, paired);
@@ -220,6 +216,12 @@ impl Watcher {
     pub fn set_rules(&mut self, now: Millis, rules: Rules) {
         let now = self.time(now);
         self.core.set_rules(now, rules);
+    }
+
+    /// The rules by which the present game is judged; between games, those of the next one.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        self.core.rules()
     }
 
     /// The link to the board is open on `port`.

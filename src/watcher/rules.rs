@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
 use crate::{
     game::Period,
     laws::{Edition, Options, Supervision, TimeControl},
@@ -26,17 +25,6 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Those of the settings, by which the next game is judged.
-    pub(super) fn of(settings: &Settings) -> Self {
-        Self {
-            laws: settings.laws,
-            time_control: settings.time_control,
-            supervision: settings.supervision,
-            periods: settings.periods.clone(),
-            contested: settings.contested,
-        }
-    }
-
     /// The rules for a person.
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -25,9 +25,9 @@ impl Table {
         }
     }
 
-    /// Puts these names into the event that starts a game, or that corrects its names. A game that began as a copy has the names of the
-    /// time when it is reported.
-    pub(super) fn name(&self, started: &mut Body) {
+    /// The names that an event gives to its game; none for an event of another kind.
+    #[must_use]
+    pub fn told(body: &Body) -> Option<Self> {
         let (Body::GameStarted {
             white,
             black,
@@ -40,7 +40,38 @@ impl Table {
             black,
             event,
             round,
-        }) = started
+        }) = body
+        else {
+            return None;
+        };
+        Some(Self {
+            players: [white.clone(), black.clone()],
+            event: event.clone(),
+            round: *round,
+        })
+    }
+
+    /// The event that gives these names to its game.
+    pub(super) fn corrected(&self) -> Body {
+        let [white, black] = self.players.clone();
+        Body::NamesCorrected {
+            white,
+            black,
+            event: self.event.clone(),
+            round: self.round,
+        }
+    }
+
+    /// Puts these names into the event that starts a game. A game that began as a copy has the names of the
+    /// time when it is reported.
+    pub(super) fn name(&self, started: &mut Body) {
+        let Body::GameStarted {
+            white,
+            black,
+            event,
+            round,
+            ..
+        } = started
         else {
             return;
         };

@@ -98,14 +98,17 @@ fn a_board_overrides_the_event() {
     let (one, two) = (config.settings(first), config.settings(second));
     assert_eq!((one.gateway.as_str(), one.board.as_str()), ("hall", "1"));
     assert_eq!(
-        (one.laws, one.time_control, one.supervision),
+        (one.rules.laws, one.rules.time_control, one.rules.supervision),
         (Edition::Laws2018, TimeControl::Rapid, Supervision::Adequate)
     );
     assert_eq!(
-        (two.laws, two.time_control, two.supervision),
+        (two.rules.laws, two.rules.time_control, two.rules.supervision),
         (Edition::Laws2018, TimeControl::Blitz, Supervision::NotAdequate)
     );
-    assert_eq!((one.periods[0].minutes, two.periods[0].minutes), (15, 3));
+    assert_eq!(
+        (one.rules.periods[0].minutes, two.rules.periods[0].minutes),
+        (15, 3)
+    );
 }
 
 #[test]

@@ -5,6 +5,8 @@
 #[macro_use]
 #[path = "../help/skipped.rs"]
 mod skipped;
+#[path = "../help/arbiter.rs"]
+mod arbiter;
 #[path = "../help/broker.rs"]
 mod broker;
 #[path = "../help/certificates.rs"]
@@ -109,6 +111,7 @@ mod rounds_begin;
 mod rounds_commands;
 mod rounds_own;
 mod rounds_put_right;
+mod rounds_renumber;
 mod setups;
 mod sim_simulate;
 mod sim_story;

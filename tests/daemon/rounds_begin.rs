@@ -7,10 +7,10 @@ use dgt2mqtt::link::file::read_capture;
 use serde_json::{Value, json};
 
 use crate::{
+    arbiter::Arbiter,
     broker::{Mosquitto, PATIENCE, free_port},
     hall::{Daemon, Seat, configure, fixture, until},
     page::Server,
-    rounds_commands::Arbiter,
 };
 
 const ARRAY: &str = "bbqnrkrn/pppppppp/8/8/8/8/PPPPPPPP/BBQNRKRN w KQkq - 0 1";
@@ -50,7 +50,7 @@ impl Hall {
     }
 
     /// Starts the daemon, and returns who plays at the board.
-    async fn start(&mut self) -> Value {
+    pub async fn start(&mut self) -> Value {
         self.daemon = Some(Daemon::start(&self.folder.path().join("dgt2mqtt.toml")));
         let known: Vec<&str> = self.boots.iter().map(String::as_str).collect();
         let (players, boot) = self.arbiter.players(&known).await;

@@ -14,11 +14,11 @@ fn table(third: &str) -> String {
     )
 }
 
-fn pairings(text: &str, round: u32, put: bool) -> Value {
+pub fn pairings(text: &str, round: u32, put: bool) -> Value {
     json!({ "text": text, "round": round, "put": put })
 }
 
-fn enter(round: u32, result: &str) -> Value {
+pub fn enter(round: u32, result: &str) -> Value {
     json!({ "round": round, "results": { "3": result }, "sender": "Anna" })
 }
 
@@ -130,7 +130,7 @@ async fn a_name_that_is_spelt_right_keeps_its_result_and_other_players_do_not() 
 }
 
 /// Sends a command to a board, and returns its answer.
-async fn to_board(hall: &Hall, board: &str, verb: &str, fields: Value) -> Value {
+pub async fn to_board(hall: &Hall, board: &str, verb: &str, fields: Value) -> Value {
     let (place, subscriber) = (format!("dgt2mqtt/gw/board/{board}"), &hall.arbiter.subscriber);
     let topic = format!("{place}/cmd/{verb}");
     subscriber.publish(&topic, false, fields.to_string(), None).await;
@@ -139,84 +139,8 @@ async fn to_board(hall: &Hall, board: &str, verb: &str, fields: Value) -> Value 
     subscriber.wait(verb, is_answer).await.json()
 }
 
-fn forfeit(reference: &str, result: &str, game: u32) -> Value {
+pub fn forfeit(reference: &str, result: &str, game: u32) -> Value {
     json!({ "ref": reference, "result": result, "game": game, "sender": "Anna" })
-}
-
-#[tokio::test]
-async fn a_round_that_was_begun_under_a_wrong_number_gets_the_right_one_with_its_games() {
-    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
-    let text = "board,white,black\n1,Moss,Tal\n2,Euwe,Kolb\n3,Berg,Dorn\n";
-    hall.arbiter.done("pairings", pairings(text, 1, true)).await;
-    hall.next(json!({ "force": true })).await;
-    // It is the second round.
-    let next = "board,white,black\n1,Tal,Euwe\n2,Kolb,Moss\n3,Dorn,Berg\n";
-    hall.arbiter.done("pairings", pairings(next, 3, true)).await;
-    hall.arbiter.names("1", "Tal").await;
-    assert_eq!(
-        to_board(&hall, "1", "result", forfeit("f", "+/-", 1)).await["ok"],
-        true
-    );
-    hall.arbiter.done("results", enter(3, "1-0")).await;
-    let wrong = ["open/round-3/game-1.pgn", "open/round-3/game-3.pgn"];
-    hall.has(wrong[0], &["[Round \"3.1\"]", "[Result \"1-0\"]"]);
-    hall.has(wrong[1], &["[Round \"3.3\"]", "[Result \"1-0\"]"]);
-
-    for (fields, code) in [
-        (json!({ "round": 2, "to": 4 }), "round_not_in_force"),
-        (json!({ "round": 3, "to": 3 }), "round_not_in_force"),
-        (json!({ "round": 3, "to": 100 }), "bad_fields"),
-    ] {
-        assert_eq!(hall.arbiter.refused("renumber", fields).await, code);
-    }
-    let right = json!({ "round": 3, "to": 2, "sender": "Anna" });
-    let state = hall.arbiter.done("renumber", right.clone()).await;
-    assert_eq!(state, json!({ "round": 2, "formerly": 3 }));
-    let files = ["open/round-2/game-1.pgn", "open/round-2/game-3.pgn"];
-    hall.has(
-        files[0],
-        &["[White \"Tal\"]", "[Round \"2.1\"]", "[Result \"1-0\"]"],
-    );
-    hall.has(files[1], &["[Round \"2.3\"]", "[Result \"1-0\"]"]);
-    let corrected = hall.arbiter.event("names_corrected", 1).await;
-    assert_eq!(
-        (&corrected["round"], &corrected["white"]),
-        (&json!(2), &json!("Tal"))
-    );
-    assert!(!hall.folder.path().join("open/round-3").exists());
-    let is_pgn = |got: &Got| got.topic == "dgt2mqtt/gw/board/1/pgn" && got.text().contains("[Round \"2");
-    hall.arbiter
-        .subscriber
-        .wait("the game with its round", is_pgn)
-        .await;
-
-    // It stays so, and the command that comes twice changes nothing.
-    hall.kill().await;
-    assert_eq!(hall.arbiter.done("renumber", right).await, state);
-    hall.has(files[0], &["[Round \"2.1\"]", "[Result \"1-0\"]"]);
-    let open = hall.next(json!({})).await;
-    assert_eq!(open["round"], 2);
-    let open: Vec<_> = open["without_result"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|seat| &seat["board"])
-        .collect();
-    assert_eq!(open, ["2"], "the games of the round count");
-    // The third round begins as itself.
-    hall.next(json!({ "force": true })).await;
-    hall.arbiter.done("pairings", pairings(text, 3, true)).await;
-    hall.has(
-        "open/round-3/game-1.pgn",
-        &["[White \"Moss\"]", "[Round \"3.1\"]", "[Result \"*\"]"],
-    );
-    hall.has(
-        files[0],
-        &["[White \"Tal\"]", "[Round \"2.1\"]", "[Result \"1-0\"]"],
-    );
-    let taken = json!({ "round": 3, "to": 2 });
-    assert_eq!(hall.arbiter.refused("renumber", taken).await, "round_taken");
-    assert!(hall.daemon.take().unwrap().stop());
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    broadcast::began_ms,
     config::Broadcast,
     dashboard::{Ask, GatewayRound, Shared},
     tournament::{InForce, Pairing, Pairings, PairingsError, Player},
@@ -35,6 +36,26 @@ pub(super) struct OwnRound {
     shared: Shared,
     in_force: Option<InForce>,
     settings: watch::Sender<Option<Broadcast>>,
+}
+
+/// What the gateways have the broadcast go on with.
+struct Next {
+    in_force: InForce,
+    /// Why it has no pairings of its own, where it wants some.
+    why: Option<PairingsError>,
+    /// True where the present round is left.
+    is_later: bool,
+}
+
+impl Next {
+    /// The present round, put right.
+    fn of(in_force: InForce) -> Self {
+        Self {
+            in_force,
+            why: None,
+            is_later: false,
+        }
+    }
 }
 
 /// The round of the broadcast that is `configured`, and the broadcast with that round.
@@ -74,36 +95,34 @@ impl OwnRound {
                     () = sleep(TOGETHER) => {}
                     () = stop.cancelled() => return,
                 }
-                if let Some((next, why)) = self.next() {
-                    let present = self
-                        .configured
-                        .borrow()
-                        .as_ref()
-                        .map(|configured| self.present(configured));
-                    let goes_on = present.is_some_and(|present| next.round > present);
-                    if goes_on {
-                        self.warn_of_open();
-                    }
-                    if let Some(why) = why {
-                        tracing::warn!(
-                            "{}: round {} has the names that the gateways tell, because of its own pairings: {why}",
-                            self.label(),
-                            next.round
-                        );
-                    }
-                    let leaving = self
-                        .configured
-                        .borrow()
-                        .as_ref()
-                        .map(|configured| self.leaving(configured));
-                    self.go_on(match leaving.filter(|_| goes_on) {
-                        Some(leaving) => next.after(leaving),
-                        None => next,
-                    });
+                if let Some(next) = self.next() {
+                    self.take(next);
                 }
             }
             self.tell();
         }
+    }
+
+    /// Goes on with what the gateways say.
+    fn take(
+        &mut self,
+        Next {
+            in_force,
+            why,
+            is_later,
+        }: Next,
+    ) {
+        if is_later {
+            self.warn_of_open();
+        }
+        if let Some(why) = why {
+            tracing::warn!(
+                "{}: round {} has the names that the gateways tell, because of its own pairings: {why}",
+                self.label(),
+                in_force.round
+            );
+        }
+        self.go_on(in_force);
     }
 
     /// The broadcast in the words of the log.
@@ -132,6 +151,7 @@ impl OwnRound {
             ),
         }
         if let (Some(in_force), Some(file)) = (&mut self.in_force, &configured.pairings_file)
+            && in_force.formerly.is_empty()
             && let Ok(true) = in_force.read_again(file, configured.boards.len())
         {
             in_force.is_from_file = true;
@@ -140,17 +160,25 @@ impl OwnRound {
         }
     }
 
-    /// The round to which gateways have gone on, and why it has no pairings of its own; or the round in force with names
-    /// that the gateways corrected.
-    fn next(&self) -> Option<(InForce, Option<PairingsError>)> {
+    /// The round to which gateways have gone on; or the round in force under its right number, or with names that the
+    /// gateways corrected.
+    fn next(&self) -> Option<Next> {
         let configured = self.configured.borrow();
         let configured = configured.as_ref()?;
         let present = self.present(configured);
         let rounds = self.rounds(configured);
+        if let Some(right) = self.renumbered(configured, present, &rounds) {
+            return Some(Next::of(right));
+        }
         let latest = rounds.iter().map(|round| round.round).max()?;
         let there: Vec<_> = rounds.into_iter().filter(|round| round.round == latest).collect();
         if latest > present {
-            return Some(begun(configured, latest, &there));
+            let (next, why) = begun(configured, latest, &there);
+            return Some(Next {
+                in_force: next.after(self.leaving(configured)),
+                why,
+                is_later: true,
+            });
         }
         let in_force = self
             .in_force
@@ -164,7 +192,33 @@ impl OwnRound {
             pairings: Some(pairings),
             ..in_force.clone()
         };
-        (corrected != *in_force).then_some((corrected, None))
+        (corrected != *in_force).then(|| Next::of(corrected))
+    }
+
+    /// The present round under the number that it has at a gateway by now, if that put a wrong number right.
+    fn renumbered(&self, configured: &Broadcast, present: u32, rounds: &[GatewayRound]) -> Option<InForce> {
+        let mut right = self.leaving(configured);
+        // An earlier round that is in force again had its number all along.
+        let is_ours = |round: &&GatewayRound| {
+            round.formerly.contains(&present)
+                && round.round >= configured.tournament.round
+                && !right.others.contains_key(&round.round)
+        };
+        let to = rounds.iter().find(is_ours)?.round;
+        if right.since_ms == 0 {
+            right.since_ms = began_ms(&configured.folder, present).unwrap_or_default();
+        }
+        let lichess = configured
+            .lichess
+            .as_ref()
+            .filter(|lichess| lichess.broadcast.is_none());
+        right.lichess = right
+            .lichess
+            .or_else(|| lichess.map(|lichess| lichess.round.clone()));
+        right.start = right.start.or_else(|| configured.tournament.start.clone());
+        // What the file says of a round of this number is of another one.
+        right.is_from_file = false;
+        Some(right.numbered(to, jiff::Timestamp::now().as_millisecond()))
     }
 
     /// The number of the present round.
@@ -192,7 +246,13 @@ impl OwnRound {
             let mut names = configured.boards.iter().filter_map(|board| board.split_once('/'));
             names.any(|(gateway, _)| gateway == round.gateway)
         };
-        self.shared.rounds().into_iter().filter(of_boards).collect()
+        // A gateway that was away while the number was put right still has the wrong one.
+        let is_stale = |round: &GatewayRound| {
+            let mut in_force = self.in_force.iter();
+            in_force.any(|in_force| in_force.is_wrong(round.round, round.began_ms))
+        };
+        let rounds = self.shared.rounds().into_iter().filter(of_boards);
+        rounds.filter(|round| !is_stale(round)).collect()
     }
 
     /// Goes on with `next`, also where the folder cannot keep it: the games go on at the boards.
@@ -292,15 +352,25 @@ fn named(boards: &[String], there: &[GatewayRound], former: Option<&Pairings>) -
         name: name.clone().unwrap_or_default(),
         ..Player::default()
     };
+    let known = |i: usize| former?.boards.get(i)?.as_ref();
+    let names_of = |known: &Pairing| [&known.white, &known.black].map(|player| player.name.clone());
     let pairing = |(i, board): (usize, &String)| {
         let (gateway, id) = board.split_once('/')?;
         match told.get(gateway) {
-            Some(told) => told.players.get(id).map(|[white, black]| Pairing {
-                white: player(white),
-                black: player(black),
-                ..Pairing::default()
+            Some(told) => told.players.get(id).map(|names| {
+                // Of the same players more may be known than their names.
+                let known =
+                    known(i).filter(|known| names_of(known) == names.clone().map(Option::unwrap_or_default));
+                known.cloned().unwrap_or_else(|| {
+                    let [white, black] = names;
+                    Pairing {
+                        white: player(white),
+                        black: player(black),
+                        ..Pairing::default()
+                    }
+                })
             }),
-            None => former?.boards.get(i)?.clone(),
+            None => known(i).cloned(),
         }
     };
     Pairings {

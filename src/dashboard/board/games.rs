@@ -96,15 +96,25 @@ impl Board {
 
     /// The code of a notice that asks the arbiter something about the present game.
     pub(in crate::dashboard) fn asks(&self) -> Option<&'static str> {
+        self.noticed()?.asks
+    }
+
+    /// True where other rules are configured than those by which the present game goes.
+    pub(in crate::dashboard) fn rules_wait(&self) -> bool {
+        self.noticed()
+            .is_some_and(|game| game.rules_wait && game.end.is_none())
+    }
+
+    /// The present game by its events; none if no notice is among them, as with most games.
+    fn noticed(&self) -> Option<FoldedGame> {
         let present = self.game.game?;
         let its = || self.events.values().filter(|event| event.game == Some(present));
-        // Only a notice asks, and few games have one.
         if !its().any(|event| matches!(event.body, Body::Notice { .. })) {
             return None;
         }
         let mut game = FoldedGame::default();
         its().for_each(|event| game.take(event));
-        game.asks
+        Some(game)
     }
 
     /// When the last game began that names its tournament, and that name.

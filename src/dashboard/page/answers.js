@@ -47,6 +47,13 @@ export async function newGame(board) {
   if (answer) await command(board, "new_game", {});
 }
 
+/** The present game goes by the rules that are configured now. */
+export async function takeRules(board, game) {
+  const title = t("rules_title", { id: board.board, n: game.number });
+  const answer = await ask(title, t("rules_what"), [], { send: t("rules_button") });
+  if (answer) await command(board, "rules", {});
+}
+
 export async function retract(board) {
   const input = h("input", { type: "number", name: "to_ply", min: 0, max: board.plies, value: Math.max(0, board.plies - 1), required: true });
   const answer = await ask(t("retract_title", { id: board.board }), null, [field(t("half_move", { n: "" }), input)]);

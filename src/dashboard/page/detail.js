@@ -1,6 +1,6 @@
 // One board from near by: what is open, how it stands, what an arbiter can say of its game.
 
-import { giveForfeit, giveResult, newGame, report, retract, takeResultBack } from "./answers.js";
+import { giveForfeit, giveResult, newGame, report, retract, takeResultBack, takeRules } from "./answers.js";
 import { tellTheAsked } from "./ask.js";
 import { differing } from "./board.js";
 import { caseLink, caseSection, dismissAll, figure, overSection } from "./cases.js";
@@ -130,7 +130,7 @@ export class Detail {
       if (caption) say(caption, t(standsStill(item, detail) ? "now" : "then"));
     });
     const live = open.length && open.every((item) => standsStill(item, detail)) ? [] : [this.#part("live", [placement, detail.fen, detail.last_uci, playing], () => liveBoards(detail, placement, off))];
-    const buttons = this.#part("buttons", [game, suspicions, detail.moves], () => this.#buttons(detail, game, suspicions));
+    const buttons = this.#part("buttons", [game, suspicions, detail.moves, detail.rules_wait], () => this.#buttons(detail, game, suspicions));
     place(this.body, [...asks, ...cases, ...ends, ...live, buttons]);
     this.open = open;
     place(this.aside, [
@@ -176,6 +176,7 @@ export class Detail {
       game ? act("result", giveResult) : null,
       game?.end ? act("resume", takeResultBack) : null,
       game && !game.end && detail.plies ? act("retract", retract) : null,
+      game && detail.rules_wait ? act("rules", takeRules) : null,
       suspicions.length > 1 ? h("button", { type: "button", class: "danger", "data-verb": "dismiss", "data-act": "all", onclick: () => dismissAll(detail, suspicions) }, t("dismiss_all", { n: suspicions.length })) : null);
   }
 

@@ -4,6 +4,7 @@ import { askGateway, field } from "./ask.js";
 import { NextRound, openSeat, roundName } from "./begin.js";
 import { h, say } from "./dom.js";
 import { lockNote, obstacle } from "./lock.js";
+import { canRenumber, renumber } from "./renumber.js";
 import { HandResults } from "./results.js";
 import { bindTables, tablesHear } from "./tables.js";
 import { refusalText } from "./russian.js";
@@ -85,6 +86,7 @@ class Rounds {
       this.#button("pairings_check", "check", () => this.#check()),
       this.put];
     this.results = this.#button("hand", "results", () => this.#results());
+    this.renumber = this.#button("renumber", "renumber", () => this.#renumber());
     this.locked = lockNote();
     this.own = h("p", { class: "note own", role: "status" });
     this.dialog = h("dialog", { class: "rounds", "aria-labelledby": "rounds-title" },
@@ -102,6 +104,7 @@ class Rounds {
       h("div", { class: "buttons" },
         this.#button("pairings_close", "close", () => this.dialog.close()),
         this.results,
+        this.renumber,
         this.sends,
         this.next.button));
     for (const control of [this.gateway, this.round, this.text, this.lichess, this.start]) control.addEventListener("input", () => this.#changed());
@@ -128,6 +131,7 @@ class Rounds {
     const why = obstructs ?? (name.startsWith("/") ? t("own_file") : null);
     for (const button of this.sends) button.disabled = why != null;
     this.put.disabled ||= !fits;
+    this.renumber.disabled = !canRenumber(name, this.hall);
     this.next.look();
     this.locked.hidden = why == null;
     say(this.locked, why ?? "");
@@ -234,6 +238,13 @@ class Rounds {
     } catch (error) {
       this.#refused(error);
     }
+  }
+
+  async #renumber() {
+    const answers = await renumber(this.gateway.value, this.hall);
+    if (!answers) return;
+    this.#allow(false);
+    this.#tell(h("ul", { class: "answers" }, answers));
   }
 
   async #results() {

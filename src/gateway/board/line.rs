@@ -1,14 +1,81 @@
 //! Takes what comes over a board's line, and sends what the watcher asks for.
 
-use super::{BoardTask, Line, MAX_UNSENT};
+use std::collections::VecDeque;
+
+use tokio::io::{ReadHalf, WriteHalf};
+
+use super::{BoardTask, beating};
 use crate::{
     capture::{Act, ParseError},
-    gateway::timed::{Timed, to_board},
+    gateway::{
+        ports::PortClaim,
+        timed::{Timed, to_board},
+        trouble::Trouble,
+    },
+    link::{Allowance, Io, LinkSource, Opened},
     time::Millis,
     watcher::LinkWish,
 };
 
+/// How many bytes to the board may wait. If there are more, the port takes nothing any more.
+const MAX_UNSENT: usize = 512;
+
+/// An open link.
+pub(super) struct OpenLink {
+    pub(super) read: ReadHalf<Box<dyn Io>>,
+    pub(super) write: WriteHalf<Box<dyn Io>>,
+    pub(super) unsent: VecDeque<u8>,
+    pub(super) allowance: Allowance,
+    /// True once the log has told that the line sends too much.
+    floods: bool,
+    /// The reader of a line that tells when its bytes were read.
+    pub(super) timed: Option<Timed>,
+    _claim: PortClaim,
+}
+
 impl BoardTask {
+    /// Opens the link and claims its port.
+    pub(super) async fn open(&mut self) -> Option<(OpenLink, String)> {
+        self.pulse.beat();
+        let opened = beating(
+            &self.pulse,
+            self.plan.source.open_as(self.plan.settings.protocol.line()),
+        )
+        .await;
+        match opened
+            .map_err(Trouble::from)
+            .and_then(|opened| self.claim(opened))
+        {
+            Ok(open) => Some(open),
+            Err(trouble) => {
+                self.say(&trouble);
+                None
+            }
+        }
+    }
+
+    /// Takes an opened link, unless another board has its port.
+    fn claim(&self, opened: Opened) -> Result<(OpenLink, String), Trouble> {
+        let board = self.plan.id.as_str();
+        let claim = self.shared.ports.claim(&opened.name, board);
+        let claim = claim.map_err(|other| Trouble::Taken {
+            port: opened.name.clone(),
+            other,
+        })?;
+        tracing::debug!(board, port = opened.name, "port open");
+        let (read, write) = tokio::io::split(opened.io);
+        let line = OpenLink {
+            read,
+            write,
+            unsent: VecDeque::new(),
+            allowance: Allowance::new(self.now()),
+            floods: false,
+            timed: matches!(self.plan.source, LinkSource::Timed(_)).then(|| Timed::new(self.now())),
+            _claim: claim,
+        };
+        Ok((line, opened.name))
+    }
+
     /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
     pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), ParseError> {
         let Some(timed) = timed else {
@@ -33,12 +100,12 @@ impl BoardTask {
 
     pub(super) fn record(&mut self, at: Millis, act: impl FnOnce() -> Act) {
         if let Some(tape) = &mut self.tape {
-            tape.take(at, &act());
+            tape.take(at, &act(), self.watcher.rules());
         }
     }
 
     /// When the task may read the line again, if the line has cost the others too much time; none when it may now.
-    pub(super) fn waits(&self, line: &mut Line) -> Option<Millis> {
+    pub(super) fn waits(&self, line: &mut OpenLink) -> Option<Millis> {
         let again = line.allowance.wait(self.shared.clock.now())?;
         if !std::mem::replace(&mut line.floods, true) {
             let board = self.plan.id.as_str();
@@ -52,7 +119,7 @@ impl BoardTask {
     }
 
     /// Sends what the watcher asks for. Returns a reason when the line cannot be used any more.
-    pub(super) fn transmit(&mut self, line: Option<&mut Line>) -> Option<String> {
+    pub(super) fn transmit(&mut self, line: Option<&mut OpenLink>) -> Option<String> {
         let wish = std::iter::from_fn(|| self.watcher.poll_wish()).last();
         let Some(line) = line else {
             // Without a line the watcher's bytes have no receiver.

@@ -55,11 +55,10 @@ fn shared(journal: Journal) -> BoardContext {
 }
 
 async fn task(shared: &BoardContext) -> BoardTask {
-    task_at(shared, "usb:1", &[]).await
+    task_at(shared, "usb:1").await
 }
 
-/// A task to which these notices were announced.
-async fn task_at(shared: &BoardContext, source: &str, announced: &[Notice]) -> BoardTask {
+async fn task_at(shared: &BoardContext, source: &str) -> BoardTask {
     let plan = BoardPlan {
         id: "7".parse().unwrap(),
         source: source.parse().unwrap(),
@@ -70,10 +69,7 @@ async fn task_at(shared: &BoardContext, source: &str, announced: &[Notice]) -> B
         },
     };
     let pulse = Heartbeat::new(shared.clock).pulse("board 7");
-    let (sender, notices) = broadcast::channel(8);
-    for notice in announced {
-        sender.send(notice.clone()).unwrap();
-    }
+    let (_, notices) = broadcast::channel(8);
     BoardTask::new(plan, shared.clone(), pulse, notices).await
 }
 
@@ -83,13 +79,15 @@ async fn what_befell_the_journal_is_told_before_what_the_board_says() {
     for _ in 0..10 {
         let folder = tempfile::tempdir().unwrap();
         let settings = JournalSettings::at(folder.path().join("j.sqlite"));
+        let (journal, _) = Journal::open(settings.clone(), "gw").unwrap();
+        journal.close().await;
+        std::fs::remove_file(&settings.path).unwrap();
         let (journal, _) = Journal::open(settings, "gw").unwrap();
         let squares = squares(false).map(|piece| format!("{:02x}", piece.0)).join(" ");
         let capture = folder.path().join("board.dgtcap");
         std::fs::write(&capture, format!("# dgtcap 1\n0.000 < 86 00 43 {squares}\n")).unwrap();
-        let behind = Notice::new(notice::JOURNAL_BEHIND, "its numbers jump from 0 to 1");
         let source = format!("capture:{}", capture.display());
-        let task = task_at(&shared(journal.clone()), &source, &[behind]).await;
+        let task = task_at(&shared(journal.clone()), &source).await;
         let stop = CancellationToken::new();
         let (_commands, mut heard) = mpsc::channel(1);
         let (running, ended) = (stop.clone(), stop.clone().drop_guard());

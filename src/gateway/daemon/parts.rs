@@ -10,6 +10,7 @@ use crate::{
     config::{BoardConfig, BrokerConfig, Config, Id},
     gateway::{
         board::{BoardPlan, Seating, Tables},
+        desk::Misnumbered,
         error::GatewayError,
         lines::{self, LinePlans},
         metrics::Metrics,
@@ -72,6 +73,7 @@ pub(super) fn tables(config: &Config) -> Tables {
         players: config.seats(board),
         paired: config.is_paired(board),
         formerly: config.formerly(),
+        misnumbered: config.in_force.as_ref().and_then(Misnumbered::of),
         rules: board.rules.clone(),
     };
     let seats = config

@@ -165,7 +165,7 @@ impl Daemon {
         }
         self.change_boards(&former, &next, &in_force, &mut taken).await;
         self.begin_round();
-        self.look_for_retired();
+        self.look_for_retired().await;
         (taken, kept)
     }
 

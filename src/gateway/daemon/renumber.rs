@@ -21,7 +21,7 @@ impl Daemon {
         self.running.clear();
         self.stop_boards = CancellationToken::new();
         let found = self.shared.journal.lift().await;
-        self.start_boards(&found);
+        self.start_boards();
         self.notices.extend(found);
     }
 }

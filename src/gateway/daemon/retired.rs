@@ -4,22 +4,61 @@ use std::collections::BTreeSet;
 
 use super::Daemon;
 use crate::{
-    gateway::{commands::BoardCommand, history},
-    journal::{Entry, Journal, query},
+    gateway::{commands::BoardCommand, desk::Misnumbered, history},
+    journal::{CommandRecord, Entry, Journal, query},
     mqtt::Refusal,
     watcher::{CommandError, Settings, Snapshot, Watcher},
 };
 
 impl Daemon {
     /// Looks which boards the journal has and the configuration does not.
-    pub(super) fn look_for_retired(&self) {
-        let kept = query::boards(&self.config.journal.path).unwrap_or_else(|error| {
+    pub(super) async fn look_for_retired(&mut self) {
+        let path = self.config.journal.path.clone();
+        let kept = elsewhere(move || query::boards(&path).map_err(|error| error.to_string())).await;
+        let kept = kept.unwrap_or_else(|error| {
             tracing::warn!("boards that are not configured any more cannot be found in the journal: {error}");
             Vec::new()
         });
         let is_gone = |id: &String| !self.plans.keys().any(|known| known.as_str() == id);
         let retired: BTreeSet<String> = kept.into_iter().filter(is_gone).collect();
         self.publisher_handle().retired.send_replace(retired);
+        self.renumber_retired().await;
+    }
+
+    /// Tells the right number of their round of games at boards that are not configured any more.
+    pub(super) async fn renumber_retired(&mut self) {
+        let in_force = self.config.in_force.as_ref();
+        let retired = self.publisher_handle().retired.borrow().clone();
+        let Some(misnumbered) = in_force.and_then(Misnumbered::of).filter(|_| !retired.is_empty()) else {
+            return;
+        };
+        let path = self.config.journal.path.clone();
+        let games = elsewhere(move || misnumbered.games(&path, None)).await;
+        let mut games = games.unwrap_or_else(|reason| {
+            tracing::error!("games of boards that are not configured any more keep the wrong number of their round: {reason}");
+            Vec::new()
+        });
+        games.retain(|right| retired.contains(&right.board) && !self.is_running(&right.board));
+        let journal = self.shared.journal.clone();
+        for games in games.chunk_by(|one, other| one.board == other.board) {
+            let board = &games[0].board;
+            let mut watcher = self.watcher_of(&journal, board).await;
+            let (now, present) = (self.clock.now(), watcher.game().game);
+            for right in games {
+                match present == Some(right.game) {
+                    true => watcher.renumber(now, &self.config.formerly(), right.table.round),
+                    false => watcher.put_table_right(now, right.game, &right.table),
+                }
+            }
+            if let Err(error) = journal.append(entry_of(board, &mut watcher, None)).await.await {
+                tracing::error!("board {board}: its games keep the wrong number of their round: {error}");
+            }
+        }
+    }
+
+    /// True while the task of a board has not written all that it knows.
+    fn is_running(&self, board: &str) -> bool {
+        self.running.values().any(|id| id.as_str() == board)
     }
 
     /// Puts something right in a game of a board that is not configured any more, and answers.
@@ -29,8 +68,7 @@ impl Daemon {
             let refused = command.refuse(&Refusal::UnknownBoard(board));
             return self.publisher_handle().reply(refused);
         }
-        // Its task has not written all that it knows.
-        if self.running.values().any(|id| id.as_str() == board) {
+        if self.is_running(&board) {
             return self.publisher_handle().reply(command.refuse(&Refusal::Busy));
         }
         if let Some(wait_s) = self.quota.wait_s(self.clock.now()) {
@@ -62,10 +100,12 @@ impl Daemon {
             epoch_ms: self.clock.epoch_ms(),
             ..Settings::default()
         };
-        Watcher::of_record(
-            settings,
-            Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq),
-        )
+        let snapshot = Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq);
+        let mut watcher = Watcher::of_record(settings, snapshot);
+        for notice in resume.untold {
+            watcher.handle_notice(self.clock.now(), notice.code, &notice.message);
+        }
+        watcher
     }
 
     async fn carry_out_retired(
@@ -79,8 +119,7 @@ impl Daemon {
             None => None,
             Some(needed) => {
                 let (path, of) = (self.config.journal.path.clone(), board.clone());
-                let read = tokio::task::spawn_blocking(move || history::game(&path, &of, &needed)).await;
-                match read.unwrap_or_else(|error| Err(error.to_string())) {
+                match elsewhere(move || history::game(&path, &of, &needed)).await {
                     Ok(events) => Some(events),
                     Err(reason) => {
                         let refused = command.answer.refused("journal_unreadable", &reason);
@@ -90,16 +129,29 @@ impl Daemon {
             }
         };
         let (reply, record) = command.carry_out(&mut watcher, &board, self.clock.now(), past);
-        let entry = Entry {
-            board,
-            events: std::iter::from_fn(|| watcher.poll_event()).collect(),
-            snapshot: serde_json::to_string(&watcher.snapshot()).ok(),
-            command: Some(record),
-        };
+        let entry = entry_of(&board, &mut watcher, Some(record));
         let reply = match journal.append(entry).await.await {
             Ok(_) => reply,
             Err(error) => command.answer.refused("not_kept", &error),
         };
         self.publisher_handle().reply(reply);
     }
+}
+
+/// What the watcher of a board said.
+fn entry_of(board: &str, watcher: &mut Watcher, command: Option<CommandRecord>) -> Entry {
+    Entry {
+        board: board.to_owned(),
+        events: std::iter::from_fn(|| watcher.poll_event()).collect(),
+        snapshot: serde_json::to_string(&watcher.snapshot()).ok(),
+        command,
+    }
+}
+
+/// Reads the journal in another thread, so that no board waits for the disk.
+async fn elsewhere<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let reading = tokio::task::spawn_blocking(read);
+    reading.await.unwrap_or_else(|error| Err(error.to_string()))
 }

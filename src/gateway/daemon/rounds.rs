@@ -24,12 +24,13 @@ impl Daemon {
     }
 
     /// Takes the result of a command about the round.
-    pub(super) fn desk_done(&mut self, done: Result<Done, JoinError>) {
+    pub(super) async fn desk_done(&mut self, done: Result<Done, JoinError>) {
         match done {
             Ok(done) => {
                 let (changed, reply) = self.desk.take(done);
                 if changed {
                     self.begin_round();
+                    self.renumber_retired().await;
                 }
                 let noted = self.under_way.take();
                 self.answer(noted, reply);

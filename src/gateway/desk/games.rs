@@ -8,6 +8,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    broadcast::began_ms,
     event::{Body, Event, GameResult},
     journal::query::{Filter, KeptEvent, each_event},
     tournament::{InForce, LastEvent},
@@ -41,22 +42,23 @@ impl Game {
 
 /// When a round began. The place in the journal counts. The wall clock counts where the place is not known, or is one of
 /// another journal: somebody may have set it since.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RoundBegin {
     pub(super) ms: i64,
     pub(super) after: Option<LastEvent>,
 }
 
-impl From<&InForce> for RoundBegin {
-    fn from(in_force: &InForce) -> Self {
+impl RoundBegin {
+    /// When `round` began, of which a command put `in_force`: by that if it tells, else by the folder of its broadcast.
+    pub(super) fn of(round: u32, in_force: Option<&InForce>, folder: Option<&Path>) -> Self {
+        let told_ms = in_force.map(|in_force| in_force.since_ms).filter(|ms| *ms != 0);
+        let noted_ms = || began_ms(folder?, round);
         Self {
-            ms: in_force.since_ms,
-            after: in_force.last_event,
+            ms: told_ms.or_else(noted_ms).unwrap_or_default(),
+            after: in_force.and_then(|in_force| in_force.last_event),
         }
     }
-}
 
-impl RoundBegin {
     /// This, by a place only if the journal at `path` still has the event there.
     fn in_journal(self, path: &Path) -> rusqlite::Result<Self> {
         let Some(LastEvent { position, written_ms }) = self.after else {
@@ -106,14 +108,21 @@ pub(super) fn last_event(path: &Path) -> Option<LastEvent> {
 /// Games by board and number.
 type Games = BTreeMap<(String, Option<u32>), Game>;
 
-/// The games since `since`, by those events of `kinds` that the journal at `path` has.
-fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String> {
+/// The events of `kinds` since `since` that the journal at `path` has, oldest first: those of `board`, or with none of all.
+pub(super) fn told_since(
+    path: &Path,
+    since: RoundBegin,
+    kinds: &[&str],
+    board: Option<&str>,
+) -> Result<Vec<Event>, String> {
     let unread = |error| format!("the journal cannot be read now ({error}): try again");
     let since = since.in_journal(path).map_err(unread)?;
     let mut told: Vec<(u64, Event)> = Vec::new();
     for kind in kinds {
         let filter = Filter {
+            board: board.map(str::to_owned),
             kind: Some((*kind).to_owned()),
+            after: since.after.map(|last| last.position),
             ..Filter::default()
         };
         each_event(path, &filter, |kept| {
@@ -126,8 +135,13 @@ fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String
         .map_err(unread)?;
     }
     told.sort_by_key(|(position, _)| *position);
+    Ok(told.into_iter().map(|(_, event)| event).collect())
+}
+
+/// The games since `since`, by those events of `kinds` that the journal at `path` has.
+fn games(path: &Path, since: RoundBegin, kinds: &[&str]) -> Result<Games, String> {
     let mut games = Games::new();
-    for (_, event) in told {
+    for event in told_since(path, since, kinds, None)? {
         let game = (event.board, event.game);
         match event.body {
             Body::GameStarted { round, .. } => {
@@ -172,10 +186,12 @@ pub(super) fn without_result(
         .collect())
 }
 
-/// True where a game of `round`, which began at `since`, has half-moves or a result.
-pub(super) fn has_begun(path: &Path, round: u32, since: RoundBegin) -> Result<bool, String> {
+/// True where a game of the round, which began at `since`, has half-moves or a result. `rounds` are its number, and those that
+/// it had by mistake.
+pub(super) fn has_begun(path: &Path, rounds: &BTreeSet<u32>, since: RoundBegin) -> Result<bool, String> {
     let games = games(path, since, &PLAY)?;
-    let mut of_round = games.values().filter(|game| game.round == Some(round));
+    let is_of_round = |game: &&Game| game.round.is_some_and(|round| rounds.contains(&round));
+    let mut of_round = games.values().filter(is_of_round);
     Ok(of_round.any(|game| game.has_moves || game.result.is_some()))
 }
 
@@ -248,7 +264,7 @@ mod tests {
         play(&path, &[("1", 2, now - 2 * HOUR_MS), ("2", 2, now - HOUR_MS)]).await;
         let since = RoundBegin { ms: now, after };
         assert_eq!(open_boards(&path, since), 0);
-        assert!(has_begun(&path, 2, since).unwrap());
+        assert!(has_begun(&path, &BTreeSet::from([2]), since).unwrap());
         assert_eq!(played(&path, since, &["1", "2", "3"]).unwrap(), ["1", "2"]);
     }
 

@@ -88,15 +88,8 @@ impl Desk {
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
-            let mut rounds = whole.formerly.clone();
-            rounds.insert(round);
-            let noted_ms = |round| began_ms(folder.as_deref()?, round);
-            let noted = || RoundBegin {
-                ms: noted_ms(round).unwrap_or_default(),
-                after: None,
-            };
-            let since = present.as_ref().map_or_else(noted, RoundBegin::from);
-            let mut open = match games::without_result(&path, &rounds, since, &paired) {
+            let since = RoundBegin::of(round, present.as_ref(), folder.as_deref());
+            let mut open = match games::without_result(&path, &whole.numbers(), since, &paired) {
                 Ok(open) => open,
                 Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
             };
@@ -119,7 +112,7 @@ impl Desk {
                 let number = next.in_force.round;
                 return match next.paired() {
                     Ok(next) => {
-                        let began = noted_ms(number);
+                        let began = folder.as_deref().and_then(|folder| began_ms(folder, number));
                         let state = json!({ "round": number, "begun": true, "former": state });
                         let next = InForce {
                             since_ms: began.unwrap_or_else(wall_ms),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Desk, Done, Refused, finish, games, games::RoundBegin, refused};
 use crate::{
-    broadcast::{began_ms, noted},
+    broadcast::noted,
     config::{Config, lichess::lichess_rounds},
     journal::wall_ms,
     mqtt::{CommandReply, PairingsAsked, Refusal, ReplyTo},
@@ -134,6 +134,7 @@ fn asked_round(asked: &PairingsAsked, before: Option<&InForce>) -> InForce {
         since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
         last_event: before.and_then(|before| before.last_event),
         formerly: before.map(|before| before.formerly.clone()).unwrap_or_default(),
+        renumbered_ms: before.and_then(|before| before.renumbered_ms),
         text: Some(asked.text.clone()).filter(|text| Pairings::has_rounds(text)),
         ..InForce::default()
     }
@@ -209,12 +210,8 @@ fn is_played(path: &Path, present: &InForce, folder: Option<&Path>) -> Result<bo
     if !present.results.is_empty() {
         return Ok(true);
     }
-    let noted_ms = folder.and_then(|folder| began_ms(folder, present.round));
-    let since = RoundBegin {
-        ms: noted_ms.unwrap_or(present.since_ms),
-        after: present.last_event,
-    };
-    games::has_begun(path, present.round, since)
+    let since = RoundBegin::of(present.round, Some(present), folder);
+    games::has_begun(path, &present.numbers(), since)
 }
 
 /// The players at the tables, with the boards that stand there. Games behind the last table have no board.

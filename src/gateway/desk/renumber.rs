@@ -1,11 +1,14 @@
 //! Puts the number of the present round right: somebody began it under a wrong one. All that is known of it goes with it.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::{Desk, Refused, finish, games, games::RoundBegin, refused};
 use crate::{
     broadcast::{began_ms, has_games},
     config::Config,
+    journal::wall_ms,
     mqtt::{CommandReply, Refusal, Renumber, ReplyTo},
     tournament::InForce,
 };
@@ -37,22 +40,26 @@ impl Desk {
         self.work.spawn_blocking(move || {
             let folder = folder.as_deref();
             let mut right = right;
-            let known = right.others.remove(&to);
-            let has_results = known.as_ref().is_some_and(|known| !known.results.is_empty());
-            let has_begun = known.map_or(Ok(false), |known| {
-                games::has_begun(&path, to, RoundBegin::from(&known))
-            });
-            match has_begun {
-                Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
-                Ok(begun) if begun || has_results || folder.is_some_and(|folder| has_games(folder, to)) => {
-                    return refused(&answer, &Refused::Taken(to));
-                }
-                Ok(_) => {}
-            }
             if right.since_ms == 0 {
                 right.since_ms = folder
                     .and_then(|folder| began_ms(folder, round))
                     .unwrap_or_default();
+            }
+            let known = right.others.remove(&to);
+            let has_results = known.as_ref().is_some_and(|known| !known.results.is_empty());
+            let has_begun = known.map_or(Ok(false), |known| {
+                games::has_begun(&path, &known.numbers(), RoundBegin::of(to, Some(&known), folder))
+            });
+            match has_begun {
+                Err(reason) => return refused(&answer, &Refused::Unreadable(reason)),
+                Ok(begun)
+                    if begun
+                        || has_results
+                        || folder.is_some_and(|folder| is_of_another(folder, to, &right)) =>
+                {
+                    return refused(&answer, &Refused::Taken(to));
+                }
+                Ok(_) => {}
             }
             tracing::warn!("round {round} is round {to} from now on: its number was wrong");
             finish(&path, right, &answer, json!({ "round": to, "formerly": round }))
@@ -85,9 +92,6 @@ impl Desk {
         if let Some(refused) = self.why_unfit(to, right.lichess.as_ref(), None) {
             return Err(refused);
         }
-        right.round = to;
-        right.formerly.insert(round);
-        right.formerly.remove(&to);
         // What a text or a file says of a round of this number is of another one.
         (right.text, right.is_from_file) = (None, false);
         let start = config
@@ -95,6 +99,12 @@ impl Desk {
             .as_ref()
             .and_then(|broadcast| broadcast.tournament.start.clone());
         right.start = right.start.or(start);
-        Ok(right)
+        Ok(right.numbered(to, wall_ms()))
     }
+}
+
+/// True where the folder of the broadcast has games of a round `to` that is not this one. This one may have had that number
+/// before a backup was restored.
+fn is_of_another(folder: &Path, to: u32, right: &InForce) -> bool {
+    has_games(folder, to) && began_ms(folder, to) != Some(right.since_ms)
 }

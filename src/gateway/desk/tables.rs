@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{Change, Desk, Done, Refused, games, games::RoundBegin, put::seats, refused};
 use crate::{
-    broadcast::began_ms,
     config::Config,
     mqtt::{Bind, CommandReply, Refusal, ReplyTo},
     tournament::tables,
@@ -44,18 +43,12 @@ impl Desk {
         }
         let next = self.config_with(bound.as_deref());
         let round = config.round();
-        let since = round.and_then(|round| self.present(round)).map(RoundBegin::from);
+        let present_round = round.and_then(|round| self.present(round)).cloned();
         let path = config.journal.path.clone();
         let folder = config.broadcast.map(|broadcast| broadcast.folder);
         self.work.spawn_blocking(move || {
             if let Some(round) = round {
-                let noted = || RoundBegin {
-                    ms: folder
-                        .and_then(|folder| began_ms(&folder, round))
-                        .unwrap_or_default(),
-                    after: None,
-                };
-                let since = since.unwrap_or_else(noted);
+                let since = RoundBegin::of(round, present_round.as_ref(), folder.as_deref());
                 let order = next.tables();
                 let moved = tables::moved(&present, &order).into_iter();
                 let moved: Vec<&str> = moved.filter_map(|name| next.own(name)).collect();

@@ -171,6 +171,7 @@ impl JournalWriter {
         let ready = open::open_writable(&self.settings.path, &self.gateway)?;
         self.store = ready.store;
         self.store.set_identity(&self.identity)?;
+        self.store.set_jumps(&self.jumps)?;
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);

@@ -14,7 +14,6 @@ use crate::{
     event::notice,
     journal::{
         entry::{KnownNumbers, Notice, Resume, Written},
-        jump::Jump,
         numbers::{GamesMoved, Lift},
     },
 };
@@ -103,12 +102,15 @@ impl JournalWriter {
                 (board, lift, notice)
             })
             .collect();
-        let jumps = lifts.iter().map(|(board, lift, notice)| {
-            let last_seq = lift.last_seq(self.resume(board).last_seq);
-            (board.clone(), Jump::new(last_seq, notice))
-        });
+        let last_seqs = self.resumes.iter();
+        let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
+        self.jumps.forget_told(&last_seqs.collect(), self.seq_base);
+        for (board, lift, notice) in &lifts {
+            let from = self.resume(board).last_seq;
+            self.jumps.note(board, [from, lift.last_seq(from)], notice);
+        }
         // Before anything jumps: no process knows of the jump by the numbers alone.
-        if let Err(error) = self.store.note_jumps(jumps.collect()) {
+        if let Err(error) = self.store.set_jumps(&self.jumps) {
             tracing::warn!(%error, "cannot write down which numbers jump");
         }
         let mut notices = Vec::new();
@@ -159,6 +161,7 @@ impl JournalWriter {
         let lifted = Resume {
             last_seq: lift.last_seq(resume.last_seq),
             snapshot: lift.snapshot(resume.snapshot.as_deref()),
+            untold: Vec::new(),
         };
         let pending = (lifted.last_seq, lifted.snapshot.clone());
         self.pending.snapshots.insert(board.to_owned(), pending);

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use shakmaty::{Role, fen::Fen, uci::UciMove};
 
-pub use spare::{SparePart, spare};
+pub use spare::{SparePart, spare, spare_of_amendment};
 
 use super::case::Edition;
 use crate::{

@@ -1,4 +1,4 @@
-//! An irregularity in 2 kB, with texts in all languages.
+//! An irregularity, or a ruling that was amended, in 2 kB, with texts in all languages.
 //!
 //! Nothing is lost that another field does not say, but how the proposed times come about, the rules of the event and, where a person's
 //! note is long, the end of it. The whole is in the journal.
@@ -6,30 +6,24 @@
 use serde_json::Value;
 
 use crate::{
-    event::Irregularity,
-    laws::{SparePart, spare},
+    event::{Body, Event},
+    laws::{SparePart, spare, spare_of_amendment},
 };
 
-/// The most bytes that an irregularity has as it is published.
+/// The most bytes that an irregularity or an amended ruling has as it is published.
 pub(in crate::mqtt) const MOST_BYTES: usize = 2048;
 
 /// Fields of a ruling that go last: how the proposed times come about, and the rules of the event.
 const SPARE_FIELDS: [&str; 3] = ["clock_working", "time_control", "laws"];
 
-/// Leaves out of an irregularity what can be spared, until it is short enough. `whole` then says where the rest is.
+/// Leaves out of an irregularity, or of a ruling that was amended, what can be spared, until it is short enough. `whole` then
+/// says where the rest is.
 pub(super) fn shorten(event: &mut Value) {
-    let Ok(irregularity) = serde_json::from_value::<Irregularity>(event.clone()) else {
-        return;
-    };
+    let Some(spare) = spare_parts(event) else { return };
     if is_short(event) {
         return;
     }
     event["whole"] = "history".into();
-    let spare: Vec<(&String, Vec<SparePart>)> = irregularity
-        .text
-        .keys()
-        .map(|language| (language, spare(&irregularity, language)))
-        .collect();
     let most = spare.iter().map(|(_, parts)| parts.len()).max();
     for nth in 0..most.unwrap_or_default() {
         for (language, parts) in &spare {
@@ -51,6 +45,29 @@ pub(super) fn shorten(event: &mut Value) {
         }
     }
     cut_note(event);
+}
+
+/// The parts of the texts that can be spared, by language; none where the event is of another kind.
+fn spare_parts(event: &Value) -> Option<Vec<(String, Vec<SparePart>)>> {
+    match serde_json::from_value::<Event>(event.clone()).ok()?.body {
+        Body::Irregularity(it) => {
+            let languages = it.text.keys();
+            Some(
+                languages
+                    .map(|language| (language.clone(), spare(&it, language)))
+                    .collect(),
+            )
+        }
+        Body::RulingAmended(it) => {
+            let languages = it.text.keys();
+            Some(
+                languages
+                    .map(|language| (language.clone(), spare_of_amendment(&it, language)))
+                    .collect(),
+            )
+        }
+        _ => None,
+    }
 }
 
 fn is_short(event: &Value) -> bool {

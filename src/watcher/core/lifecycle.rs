@@ -13,7 +13,7 @@ use crate::{
     event::{Body, Certainty, GameResult},
     time::Millis,
     watcher::{
-        OrientationSetting, Rules, Table,
+        OrientationSetting, Table,
         arrays::{
             Array, castling_of, has_kings_and_queens_exchanged, has_pawn_astray, is_full_array, is_playable,
             kind_of, lacks_one, lacks_unplayed, stand_of,
@@ -44,7 +44,12 @@ impl Core {
         }
         let stands_since = setup.stands_since(&self.sensed, now);
         if still >= ARRAY_MS {
-            setup.note(&self.sensed, now, &self.clock, self.settings.periods.first());
+            setup.note(
+                &self.sensed,
+                now,
+                &self.clock,
+                self.settings.rules.periods.first(),
+            );
             if now < stands_since + WRONG_ARRAY_MS {
                 self.look_at(stands_since + WRONG_ARRAY_MS);
             }
@@ -60,7 +65,11 @@ impl Core {
 
     /// The increment of the first period, in seconds.
     fn first_increment(&self) -> u32 {
-        self.settings.periods.first().map_or(0, |period| period.increment)
+        self.settings
+            .rules
+            .periods
+            .first()
+            .map_or(0, |period| period.increment)
     }
 
     fn start_by_clock(&mut self, now: Millis) {
@@ -106,7 +115,7 @@ impl Core {
             return;
         };
         if let Some(midway) = &mut setup.midway {
-            midway.hear_clock(&self.clock, self.settings.periods.first());
+            midway.hear_clock(&self.clock, self.settings.rules.periods.first());
             midway.tick(now, &self.sensed);
             if let Some(due) = midway.given_up_at().map(|at| at.max(rest)) {
                 if now < due {
@@ -130,7 +139,7 @@ impl Core {
             let Phase::Waiting(setup) = &mut self.phase else {
                 return;
             };
-            let first = self.settings.periods.first();
+            let first = self.settings.rules.periods.first();
             setup.midway = Some(Midway::new(&self.sensed, now, &self.clock, first));
             setup.missed_until = None;
         }
@@ -402,7 +411,7 @@ impl Core {
         let fen = stand.fen();
         let mut game = Game::new(self.games, stand, &self.sensed, now);
         game.table = Table::of(&self.settings);
-        game.rules = Arc::new(Rules::of(&self.settings));
+        game.rules = Arc::new(self.settings.rules.clone());
         self.phase = Phase::Game(Box::new(game));
         let [white, black] = self.settings.players.clone();
         let (event, round) = (self.settings.event.clone(), self.settings.round);

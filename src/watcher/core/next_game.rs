@@ -50,7 +50,7 @@ impl Core {
         let Phase::Game(game) = &self.phase else { return };
         let seen = self.sensed.placement();
         let is_new = !game.outcome.parked
-            && self.clock.has_begun_anew(self.settings.periods.first())
+            && self.clock.has_begun_anew(self.settings.rules.periods.first())
             && have_come_home(game.course.record.stand().placement(), seen)
             && is_after_first_moves(&self.sensed, now);
         let Some((game, mut ctx)) = self.game_and_ctx(now).filter(|_| is_new) else {
@@ -105,7 +105,7 @@ impl Core {
             return false;
         }
         let named = array_named(seen);
-        let is_set = self.clock.is_set_anew(self.settings.periods.first());
+        let is_set = self.clock.is_set_anew(self.settings.rules.periods.first());
         // What a game ended with may be nearly an initial position, too.
         let shows = |placement: &Placement| placement.agrees(seen) || game.unread.is_shown(placement, seen);
         let is_new = || !shows(game.course.record.stand().placement());

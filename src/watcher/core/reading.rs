@@ -308,7 +308,7 @@ impl Core {
         if let Phase::Waiting(setup) = &mut self.phase
             && gap
         {
-            let unknown = self.clock.may_have_missed(self.settings.periods.first());
+            let unknown = self.clock.may_have_missed(self.settings.rules.periods.first());
             setup.missed_changes(now, &self.sensed, before, unknown);
             self.orientation_shown &= changed.count() <= STILL_THE_SAME;
         }

@@ -13,11 +13,16 @@ use crate::{
 impl Core {
     /// Sets the rules from the next game on. A notice says so where a game goes on by others.
     pub(in crate::watcher) fn set_rules(&mut self, now: Millis, rules: Rules) {
-        let settings = &mut self.settings;
-        (settings.laws, settings.time_control, settings.supervision) =
-            (rules.laws, rules.time_control, rules.supervision);
-        (settings.periods, settings.contested) = (rules.periods, rules.contested);
+        self.settings.rules = rules;
         self.tell_rules_that_wait(now);
+    }
+
+    /// The rules by which the present game is judged; between games, those of the next one.
+    pub(in crate::watcher) fn rules(&self) -> &Rules {
+        match &self.phase {
+            Phase::Game(game) => &game.rules,
+            Phase::Waiting(_) => &self.settings.rules,
+        }
     }
 
     /// Has the next game go by the rules of the present one.
@@ -30,7 +35,7 @@ impl Core {
 
     /// Says once that other rules wait for the next game.
     pub(in crate::watcher) fn tell_rules_that_wait(&mut self, now: Millis) {
-        let configured = Rules::of(&self.settings);
+        let configured = self.settings.rules.clone();
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -51,7 +56,7 @@ impl Core {
 
     /// Judges the present game by the configured rules: it began under others by mistake.
     pub(super) fn take_configured_rules(&mut self, now: Millis) -> Result<(), CommandError> {
-        let configured = Arc::new(Rules::of(&self.settings));
+        let configured = Arc::new(self.settings.rules.clone());
         let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
         if game.rules == configured {
             return Err(NotNow::SameRules.into());
@@ -80,9 +85,12 @@ mod tests {
 
     fn blitz_of_2018() -> Settings {
         Settings {
-            laws: Edition::Laws2018,
-            time_control: TimeControl::Blitz,
-            supervision: Supervision::NotAdequate,
+            rules: Rules {
+                laws: Edition::Laws2018,
+                time_control: TimeControl::Blitz,
+                supervision: Supervision::NotAdequate,
+                ..Rules::default()
+            },
             ..Settings::default()
         }
     }
@@ -141,7 +149,7 @@ mod tests {
         let text = serde_json::to_string(&again.snapshot()).unwrap();
         let (mut again, told) = restarted(&text, Settings::default());
         assert_eq!(notices(&told), [""; 0]);
-        again.set_rules(Millis(500), Rules::of(&Settings::default()));
+        again.set_rules(Millis(500), Rules::default());
         assert_eq!(notices(&drained(&mut again)), [""; 0]);
         assert_eq!(ruled_by(&mut again, 1_000), named("2018", "blitz"));
 
@@ -170,7 +178,7 @@ mod tests {
     fn rules_that_change_while_the_daemon_runs_wait_for_the_next_game() {
         let mut watcher = after_e4_under(blitz_of_2018());
         drained(&mut watcher);
-        watcher.set_rules(Millis(10_000), Rules::of(&Settings::default()));
+        watcher.set_rules(Millis(10_000), Rules::default());
         assert_eq!(notices(&drained(&mut watcher)), [notice::RULES_WAIT]);
         assert_eq!(ruled_by(&mut watcher, 11_000), named("2018", "blitz"));
         watcher.handle_command(Millis(20_000), Command::NewGame).unwrap();

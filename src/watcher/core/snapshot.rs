@@ -20,7 +20,7 @@ use crate::{
     board::Orientation,
     dgt::ClockSide,
     time::Millis,
-    watcher::{Rules, Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
+    watcher::{Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
 };
 use parsed::SavedCount;
 use parsed::When;
@@ -343,7 +343,7 @@ impl Core {
         }
         // Nor did it keep the rules.
         if saved.rules.is_none() {
-            game.rules = Arc::new(Rules::of(&self.settings));
+            game.rules = Arc::new(self.settings.rules.clone());
         }
         // The initial position of this game showed which way round the board lies, whatever the configuration
         // says.

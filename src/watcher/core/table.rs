@@ -4,11 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Core, Phase};
-use crate::{
-    event::{Body, GameResult},
-    time::Millis,
-    watcher::Table,
-};
+use crate::{event::GameResult, time::Millis, watcher::Table};
 
 impl Core {
     /// Sets the players and the round from the next game on. The present game takes corrected names if it is
@@ -23,14 +19,7 @@ impl Core {
         } = table;
         (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
         if self.put_names_right(paired) {
-            let mut corrected = Body::NamesCorrected {
-                white: None,
-                black: None,
-                event: None,
-                round: None,
-            };
-            Table::of(&self.settings).name(&mut corrected);
-            self.emit(now, corrected);
+            self.emit(now, Table::of(&self.settings).corrected());
         }
         self.in_meanwhile(|core| {
             core.put_names_right(paired);
@@ -58,18 +47,17 @@ impl Core {
             Some(game.table.clone())
         };
         if let Some(table) = renumbered(self) {
-            let mut corrected = Body::NamesCorrected {
-                white: None,
-                black: None,
-                event: None,
-                round: None,
-            };
-            table.name(&mut corrected);
-            self.emit(now, corrected);
+            self.emit(now, table.corrected());
         }
         self.in_meanwhile(|core| {
             renumbered(core);
         });
+    }
+
+    /// Tells the right names of a game that is not the present one.
+    pub(in crate::watcher) fn put_table_right(&mut self, now: Millis, game: u32, table: &Table) {
+        self.out
+            .emit(&self.settings, Some(game), now, None, table.corrected());
     }
 
     /// Gives the game the names of the settings if it is of their round. True where it had others.
@@ -97,7 +85,7 @@ mod tests {
     use super::*;
     use crate::{
         dgt::{ClockReading, Lever, Message, PieceCode},
-        event::Event,
+        event::{Body, Event},
         watcher::{
             Command, Settings, Snapshot, Watcher,
             testing::{after_e4_under, clock, hear, initial_pieces},

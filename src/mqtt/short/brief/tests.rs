@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     config::Language,
+    event::Irregularity,
     journal::OutboxRow,
     laws::{Edition, Occurrence, words},
     mqtt::short::told_in,
@@ -12,6 +13,11 @@ use crate::{
 
 /// Each irregularity of the fixtures, as the journal has it where the names are as long as they may be.
 fn irregularities() -> Vec<Value> {
+    of_type("irregularity")
+}
+
+/// Each event of this type of the fixtures.
+fn of_type(kind: &str) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let files = files.filter(|file| file.extension().is_some_and(|name| name == "jsonl"));
@@ -20,9 +26,7 @@ fn irregularities() -> Vec<Value> {
         let events = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        events
-            .filter(|event| event["type"] == "irregularity")
-            .collect::<Vec<_>>()
+        events.filter(|event| event["type"] == kind).collect::<Vec<_>>()
     });
     events
         .map(|mut event| {
@@ -33,6 +37,9 @@ fn irregularities() -> Vec<Value> {
             event["time"] = "2026-11-21T14:00:00.123Z".into();
             event["t"] = 1_234_567.891.into();
             event["at"] = 1_234_566.891.into();
+            if kind == "ruling_amended" {
+                event["irregularity"] = event["id"].clone();
+            }
             event
         })
         .collect()
@@ -43,7 +50,7 @@ fn told(event: &Value, languages: &[Language]) -> (Value, usize) {
         n: 1,
         board: "7".to_owned(),
         seq: 1,
-        kind: "irregularity".to_owned(),
+        kind: event["type"].as_str().unwrap().to_owned(),
         json: event.to_string().into(),
         is_secured: true,
     };
@@ -134,6 +141,48 @@ fn in_one_language_an_irregularity_of_the_fixtures_is_whole() {
         told["text"] = whole["text"].clone();
         assert_eq!(told, whole, "nothing else is left out");
     }
+}
+
+#[test]
+fn a_ruling_that_was_amended_has_two_kilobytes_at_most_too() {
+    let (mut count, mut short) = (0, 0);
+    for plain in of_type("ruling_amended") {
+        // With the longest note, which an amendment says in its texts alone.
+        let note = "ж».”".repeat(125);
+        let mut noted = plain.clone();
+        for (language, said) in [
+            ("en", format!("Note: “{note}”. ")),
+            ("ru", format!("Примечание: «{note}». ")),
+        ] {
+            let advice = &mut noted["text"][language]["advice"];
+            let (seen, rest) = advice.as_str().unwrap().split_once(". ").unwrap();
+            *advice = format!("{seen}. {said}{rest}").into();
+        }
+        for whole in [plain, noted] {
+            let (mut told, bytes) = told(&whole, &Language::ALL);
+            assert!(bytes <= MOST_BYTES, "{bytes}: {told}");
+            let is_long = whole.to_string().len() > MOST_BYTES;
+            assert_eq!(told.get("whole").is_some(), is_long);
+            (count, short) = (count + 1, short + usize::from(is_long));
+            told.as_object_mut().unwrap().remove("whole");
+            for language in Language::ALL {
+                let words = |event: &Value| event["text"][language.as_str()].clone();
+                assert_eq!(words(&told)["title"], words(&whole)["title"]);
+                assert_sentences(
+                    words(&told)["advice"].as_str().unwrap(),
+                    words(&whole)["advice"].as_str().unwrap(),
+                );
+            }
+            told["text"] = whole["text"].clone();
+            for field in SPARE_FIELDS {
+                if let Some(spared) = whole["ruling"].get(field) {
+                    told["ruling"][field] = spared.clone();
+                }
+            }
+            assert_eq!(told, whole, "every other field is as it was");
+        }
+    }
+    assert!(count > 20 && short > 20, "{count}, {short}");
 }
 
 #[test]

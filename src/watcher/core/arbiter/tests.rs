@@ -10,7 +10,7 @@ use crate::{
     event::{Body, Certainty, Why},
     laws::{IrregularityKind, PenaltyKind, RaisedBy, Side},
     watcher::{
-        OrientationSetting, Report, Settings, Watcher,
+        OrientationSetting, Report, Rules, Settings, Watcher,
         testing::{after_e4, after_e4_under, clock, hear, initial_pieces},
     },
 };
@@ -287,8 +287,11 @@ fn reversed_colours_mean_a_new_game_within_ten_moves() {
 #[test]
 fn the_ruling_depends_on_who_raised_it_where_arbiters_are_few() {
     let settings = Settings {
-        time_control: crate::laws::TimeControl::Rapid,
-        supervision: crate::laws::Supervision::NotAdequate,
+        rules: Rules {
+            time_control: crate::laws::TimeControl::Rapid,
+            supervision: crate::laws::Supervision::NotAdequate,
+            ..Rules::default()
+        },
         ..Settings::default()
     };
     let mut watcher = after_e4_under(settings);
@@ -331,8 +334,11 @@ fn a_report_brings_facts_that_the_record_does_not_have() {
 /// 1.e4 e5 under the Laws of rapid with few arbiters.
 fn after_e5_with_few_arbiters() -> Watcher {
     let settings = Settings {
-        time_control: crate::laws::TimeControl::Rapid,
-        supervision: crate::laws::Supervision::NotAdequate,
+        rules: Rules {
+            time_control: crate::laws::TimeControl::Rapid,
+            supervision: crate::laws::Supervision::NotAdequate,
+            ..Rules::default()
+        },
         ..Settings::default()
     };
     let mut watcher = after_e4_under(settings);
@@ -361,8 +367,11 @@ fn an_offence_reported_after_the_reply_stands_where_arbiters_are_few() {
 #[test]
 fn an_offence_reported_in_time_does_not_stand_because_of_a_later_reply() {
     let settings = Settings {
-        time_control: crate::laws::TimeControl::Rapid,
-        supervision: crate::laws::Supervision::NotAdequate,
+        rules: Rules {
+            time_control: crate::laws::TimeControl::Rapid,
+            supervision: crate::laws::Supervision::NotAdequate,
+            ..Rules::default()
+        },
         ..Settings::default()
     };
     let mut watcher = after_e4_under(settings);

@@ -8,7 +8,7 @@ use shakmaty::Color;
 use super::{Case, Past};
 use crate::{
     board::Sensed,
-    event::{Body, Certainty, Event, Irregularity, Resolution},
+    event::{Body, Certainty, Event, Irregularity, Resolution, notice},
     laws::{self, Facts},
     time::Millis,
     watcher::{
@@ -82,8 +82,9 @@ fn open_of(event: &Event, said: &Irregularity, rules: &Rules, counted: bool, end
     }
 }
 
-/// The rules by which the last irregularity of `events` was ruled on; else the `configured` ones.
-fn rules_of(events: &[Event], configured: &Rules) -> Rules {
+/// The rules by which a game was played, as far as its `events` tell; the rest is as it is `configured` now. Besides what nobody
+/// knows, if there is something.
+fn rules_of(events: &[Event], configured: &Rules) -> (Rules, Option<&'static str>) {
     let rulings = events.iter().rev().filter_map(|event| match &event.body {
         Body::Irregularity(said) => Some(&said.ruling),
         Body::RulingAmended(amended) => Some(&amended.ruling),
@@ -95,11 +96,20 @@ fn rules_of(events: &[Event], configured: &Rules) -> Rules {
             read(ruling.time_control.as_deref()?)?,
         ))
     });
-    let mut rules = configured.clone();
-    if let Some(named) = named.next() {
-        (rules.laws, rules.time_control) = named;
-    }
-    rules
+    let Some((laws, time_control)) = named.next() else {
+        return (
+            configured.clone(),
+            Some("No ruling in this game says by which rules it was played"),
+        );
+    };
+    let is_configured = (laws, time_control) == (configured.laws, configured.time_control);
+    let rules = Rules {
+        laws,
+        time_control,
+        ..configured.clone()
+    };
+    let unknown = "The rulings in this game say nothing of its periods and its supervision";
+    (rules, (!is_configured).then_some(unknown))
 }
 
 fn read<T: DeserializeOwned>(name: &str) -> Option<T> {
@@ -120,12 +130,13 @@ pub(super) fn report_on(
     let ply = report.ply.map_or(plies, |ply| (ply as usize).min(plies));
     let sensed = Sensed::settled(past.record.stand_at(ply).placement());
     let clock = Clock::new(settings.clock_side);
-    let rules = Arc::new(rules_of(events, &Rules::of(settings)));
+    let (rules, unknown) = rules_of(events, &settings.rules);
+    let rules = Arc::new(rules);
     let mut game = past.game(events, &sensed, rules.clone(), now);
     let mut ctx = Ctx {
         now,
         settings,
-        rules,
+        rules: rules.clone(),
         sensed: &sensed,
         clock: &clock,
         out,
@@ -139,5 +150,13 @@ pub(super) fn report_on(
         coincided: None,
         gathered_until: None,
     };
-    game.report(&mut ctx, report)
+    game.report(&mut ctx, report)?;
+    if let Some(unknown) = unknown {
+        let message = format!(
+            "{unknown}: the report is ruled on by {}. If they were others, do not go by this ruling.",
+            rules.in_words()
+        );
+        game.course.notice(&mut ctx, notice::RULES_UNKNOWN, &message);
+    }
+    Ok(())
 }

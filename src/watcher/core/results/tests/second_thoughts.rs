@@ -179,6 +179,60 @@ fn a_report_on_an_earlier_game_belongs_to_that_game() {
     assert_eq!(error.reason(), Some("half_move_not_begun"));
 }
 
+/// The rules have changed since: the game keeps those by which its rulings say that it was played, and what no ruling says is
+/// told.
+#[test]
+fn a_report_on_an_earlier_game_goes_by_the_rules_of_that_game_or_says_that_nobody_knows_them() {
+    for (has_ruling, is_changed) in [(true, false), (true, true), (false, false)] {
+        let (mut watcher, mut past) = second_game();
+        past.retain(|event| has_ruling || !matches!(event.body, Body::Irregularity(_)));
+        if is_changed {
+            watcher
+                .handle_command(Millis(20_500), Command::result(GameResult::Draw))
+                .unwrap();
+            let rules = crate::watcher::Rules {
+                laws: crate::laws::Edition::Laws2018,
+                time_control: crate::laws::TimeControl::Blitz,
+                ..crate::watcher::Rules::default()
+            };
+            watcher.set_rules(Millis(20_600), rules);
+            drained(&mut watcher);
+        }
+        let mut report = Report::of(IrregularityKind::PressWithoutMove, Some(Side::White));
+        report.game = Some(1);
+        let order = Order {
+            command: Command::Report(report),
+            by: None,
+            past: Some(past),
+            expects: Expected::default(),
+        };
+        watcher.handle_command(Millis(21_000), order).unwrap();
+        let told = drained(&mut watcher);
+        let Body::Irregularity(said) = &told[0].body else {
+            panic!("{told:?}")
+        };
+        assert_eq!(said.ruling.laws.as_deref(), Some("2023"));
+        assert_eq!(said.ruling.time_control.as_deref(), Some("standard"));
+        let notices: Vec<_> = told[1..]
+            .iter()
+            .map(|event| match &event.body {
+                Body::Notice { code, message } => (event.game, code.as_ref(), message.contains("periods")),
+                _ => panic!("{told:?}"),
+            })
+            .collect();
+        let expected: &[_] = match (has_ruling, is_changed) {
+            (true, false) => &[],
+            (true, true) => &[(Some(1), "rules_unknown", true)],
+            (false, _) => &[(Some(1), "rules_unknown", true)],
+        };
+        assert_eq!(notices, expected, "{has_ruling} {is_changed}");
+        assert_eq!(
+            told.iter().any(|event| matches!(&event.body, Body::Notice { message, .. } if message.starts_with("No ruling"))),
+            !has_ruling
+        );
+    }
+}
+
 #[test]
 fn what_is_reported_before_the_first_half_move_waits_for_its_game() {
     let mut watcher = Watcher::new(Settings::default(), None);
