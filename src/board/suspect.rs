@@ -293,6 +293,49 @@ mod tests {
     }
 
     #[test]
+    fn what_a_dump_shows_long_after_the_press_is_suspected() {
+        let stand = Arc::new(Stand::initial());
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), stand.placement());
+        let mut lines = Lines::new(stand.clone(), &sensed, Millis(0));
+        sensed.set(Millis(5000), Square::G1, Code(0));
+        lines.changed(Millis(5000), &sensed, Bitboard::from_square(Square::G1));
+        lines.press(Millis(5500), &sensed, Color::White);
+        let mut shown = stand.placement().clone();
+        shown.set(Square::G1, Code(0));
+        shown.set(Square::E3, Code(3));
+        sensed.replace(Millis(8500), &shown);
+        lines.changed(Millis(8500), &sensed, Bitboard::from_square(Square::E3));
+        let mut acts = lines
+            .all()
+            .filter(|line| line.awaits().is_some())
+            .flat_map(|line| suspects(line, &sensed));
+        assert_eq!(
+            acts.next().and_then(|(act, _)| act.uci()).as_deref(),
+            Some("g1e3")
+        );
+    }
+
+    #[test]
+    fn an_illegal_move_is_told_by_an_answer_that_captures_its_piece() {
+        let stand = Arc::new(Stand::initial());
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), stand.placement());
+        let mut line = Line::new(stand, &sensed, Millis(0));
+        let mut read = |at: u64, square: Square, code: u8| {
+            sensed.set(Millis(at), square, Code(code));
+            line.hold_against(Bitboard::FULL, &sensed);
+            answered(&line, &sensed).and_then(|(act, _)| act.uci())
+        };
+        // White's rook goes from h1 to h6, and Black's pawn captures it.
+        assert_eq!(read(1000, Square::H1, 0), None);
+        assert_eq!(read(1400, Square::H6, 2), None);
+        assert_eq!(read(4000, Square::H6, 0), None);
+        assert_eq!(read(4200, Square::G7, 0), None);
+        assert_eq!(read(4500, Square::H6, 7).as_deref(), Some("h1h6"));
+    }
+
+    #[test]
     fn a_legal_half_move_is_not_suspected() {
         assert_eq!(found(&[(Square::G1, 0), (Square::F3, 3)]), [""; 0]);
     }
