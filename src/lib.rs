@@ -10,13 +10,16 @@
 //!     capture::{Capture, replay::replay},
 //!     event::{Body, Event},
 //!     laws::IrregularityKind,
-//!     watcher::{Settings, Watcher},
+//!     watcher::{Rules, Settings, Watcher},
 //! };
 //!
 //! let recorded = std::fs::read("fixtures/illegal-stands-rapid.dgtcap")?;
 //! let capture = Capture::parse(&recorded)?;
 //! let settings = Settings {
-//!     time_control: capture.header.time_control().unwrap_or_default(),
+//!     rules: Rules {
+//!         time_control: capture.header.time_control().unwrap_or_default(),
+//!         ..Rules::default()
+//!     },
 //!     ..Settings::default()
 //! };
 //! let mut found = Vec::new();

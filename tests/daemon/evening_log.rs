@@ -126,7 +126,7 @@ async fn the_log_tells_the_evening() {
     };
     let (simulator, fresh) = comes_back(simulator);
     assert!(
-        fresh.contains("DEBUG dgt2mqtt::gateway::board: port open"),
+        fresh.contains("DEBUG dgt2mqtt::gateway::board::line: port open"),
         "{fresh}"
     );
     let signal = |name: &str, says: &str| {
