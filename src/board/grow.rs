@@ -11,8 +11,9 @@ use super::{
     evidence::Traces,
     line::{Glance, Line},
     lines::{BEHIND, Lines, MOST_LINES},
-    ply::PlyKind,
+    ply::{Ply, PlyKind},
     sensed::Sensed,
+    suspect::{answered, suspects},
     weight,
 };
 use crate::time::Millis;
@@ -144,6 +145,56 @@ impl Lines {
                 fresh.truncate(4 * MOST_LINES);
             }
         }
+    }
+
+    /// Adds lines for acts that seem illegal where a press waits for its half-move.
+    pub(super) fn suspect(&mut self, now: Millis, sensed: &Sensed) {
+        let mut grown = Vec::new();
+        for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
+            for (act, left) in suspects(line, sensed) {
+                let price = if act.reason.is_of_castling() {
+                    weight::CASTLED
+                } else {
+                    weight::ILLEGAL
+                };
+                let step = Bill::of(Item::Illegal, price).and(Item::Unpressed, line.unpressed());
+                grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, &step));
+            }
+        }
+        let mut fresh = false;
+        for line in grown {
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            self.grow(now, sensed, Bitboard::FULL);
+        }
+    }
+
+    /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
+    /// `n` half-moves of the best line or later.
+    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, n: usize) {
+        let best = &self.best().plies;
+        let is_begun = |line: &&Line| {
+            let len = line.plies.len();
+            (n..=best.len()).contains(&len) && best.begin_alike(&line.plies, len, Ply::is_alike)
+        };
+        let answer = |line: &Line| {
+            let (act, left) = answered(line, sensed)?;
+            let step = Bill::of(Item::Illegal, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
+            Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
+        };
+        let grown: Vec<_> = self.all().filter(is_begun).filter_map(answer).collect();
+        if grown.is_empty() {
+            return;
+        }
+        let mut fresh = false;
+        for line in grown {
+            fresh |= self.offer(line);
+        }
+        if fresh {
+            self.grow(now, sensed, Bitboard::FULL);
+        }
+        self.rank(now, sensed);
     }
 
     fn parent(&self, index: usize, glance: Glance<'_>) -> Parent<'_> {

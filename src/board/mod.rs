@@ -40,3 +40,4 @@ pub use placement::{Code, Placement};
 pub use ply::{Ply, PlyKind};
 pub use sensed::{KeptSensed, Sensed};
 pub use stand::Stand;
+pub use suspect::stands_back;

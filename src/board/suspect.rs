@@ -95,7 +95,9 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
 /// piece was carried where it may not go, and what stands on the board follows from that by one legal half-move of the opponent.
 pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<Stand>)> {
     let (stand, differing) = (&line.stand, line.differing());
-    if differing.count() < 3 || line.faults().hidden.any() || is_taken_back(line, sensed) {
+    let went = line.plies.last().and_then(|last| last.kind.from_to());
+    let is_taken_back = stands_back(went, line.placement(), sensed);
+    if differing.count() < 3 || line.faults().hidden.any() || is_taken_back {
         return None;
     }
     let left = differing & stand.board().by_color(stand.turn());
@@ -123,11 +125,12 @@ pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<
     acts.next().is_none().then_some(act)
 }
 
-/// True where the piece that moved last stands again where it came from: the players take half-moves back.
-fn is_taken_back(line: &Line, sensed: &Sensed) -> bool {
-    let went = line.plies.last().and_then(|last| last.kind.from_to());
+/// True where the piece that went from one square to the other last, and belongs on the second in `placement`, stands again where it
+/// came from: the players take half-moves back.
+#[must_use]
+pub fn stands_back(went: Option<(Square, Square)>, placement: &Placement, sensed: &Sensed) -> bool {
     went.is_some_and(|(from, to)| {
-        let piece = line.placement().at(to);
+        let piece = placement.at(to);
         sensed.at(from) == piece && sensed.at(to) != piece
     })
 }

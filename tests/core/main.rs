@@ -35,6 +35,7 @@ mod line_others;
 mod line_restarts;
 mod long_games;
 mod mate_corpus;
+mod next_games;
 mod occ1_games;
 mod ops_docs;
 mod ops_udev;

@@ -12,7 +12,7 @@ use crate::{
     watcher::{
         command::Correct,
         ctx::Ctx,
-        game::correct::{in_common, told},
+        game::correct::in_common,
         game::{Game, Made},
     },
 };
@@ -72,7 +72,7 @@ impl Core {
             return;
         };
         for (i, made) in game.course.record.iter().enumerate().skip(known) {
-            game.course.emit(&mut ctx, Some(made.at), told(made, i + 1));
+            game.course.emit(&mut ctx, Some(made.at), made.told(i + 1));
         }
     }
 }

@@ -185,7 +185,7 @@ impl Core {
         if again && self.is_parked() {
             // What was watched was an analysis, or a game that ended without a clock. What follows is another
             // game.
-            self.watch_set_up();
+            self.watch_set_up(Setup::default());
             self.in_meanwhile(|core| core.look_for_start(now));
         }
         // What was put aside is over for itself: pieces were set up, or nothing explains a gap.
@@ -226,9 +226,9 @@ impl Core {
         matches!(&self.phase, Phase::Game(game) if game.outcome.parked)
     }
 
-    /// Begins a copy for what is played after the pieces were set up anew.
-    fn watch_set_up(&mut self) {
-        let waiting = Phase::Waiting(Box::default());
+    /// Begins a copy for what is played after the pieces were set up anew, as `setup` has it.
+    fn watch_set_up(&mut self, setup: Setup) {
+        let waiting = Phase::Waiting(Box::new(setup));
         let next = Meanwhile::new(Why::SetUpAnew, waiting, self.games, self.clock.white_side());
         self.meanwhile = Some(Box::new(next));
     }
@@ -237,7 +237,7 @@ impl Core {
     /// restart.
     fn watch_on(&mut self) {
         if self.is_parked() && self.meanwhile.is_none() {
-            self.watch_set_up();
+            self.watch_set_up(Setup::default());
         }
         let Phase::Game(game) = &mut self.phase else {
             self.unwatch();
@@ -362,7 +362,7 @@ impl Core {
 
     /// Parks the game: the pieces were set up anew, and the game has no result. A game of the round must get
     /// one, so a notice asks an arbiter.
-    pub(super) fn park(&mut self, now: Millis) {
+    pub(super) fn park(&mut self, now: Millis, setup: Setup) {
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
@@ -371,7 +371,7 @@ impl Core {
                        on (`resume`), or that a new game has begun (`new_game`). What is played by the clock meanwhile is told then.";
         game.course
             .notice(&mut ctx, notice::SET_UP_WITHOUT_RESULT, message);
-        self.watch_set_up();
+        self.watch_set_up(setup);
     }
 
     /// Makes the copy the next game, because the parked one is over. Returns false where there is no copy.

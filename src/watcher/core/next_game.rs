@@ -28,18 +28,25 @@ impl Core {
     pub(super) fn look_for_next(&mut self, now: Millis) {
         let is_set_up = !matches!(&self.phase, Phase::Game(game) if game.outcome.parked)
             && (self.array_stands(now) || self.turned_array_stands(now));
-        let Some((game, mut ctx)) = self.game_and_ctx(now).filter(|_| is_set_up) else {
+        if is_set_up {
+            self.leave(now, Setup::default());
+        }
+    }
+
+    /// The next game begins at the board, as `setup` has it. The present one ends, or waits for its result.
+    fn leave(&mut self, now: Millis, setup: Setup) {
+        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;
         };
         if game.outcome.result.is_none() {
             retract_set_up(&mut ctx, &mut game.course);
             // If the next round is paired already, the players set up its game and do not analyse the last one.
             if game.table.round == ctx.settings.round && ctx.settings.players.iter().any(Option::is_some) {
-                return self.park(now);
+                return self.park(now, setup);
             }
             game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
         }
-        self.phase = Phase::Waiting(Box::default());
+        self.phase = Phase::Waiting(Box::new(setup));
         self.orient();
         self.look_for_start(now);
     }
@@ -53,15 +60,10 @@ impl Core {
             && self.clock.has_begun_anew(self.settings.rules.periods.first())
             && have_come_home(game.course.record.stand().placement(), seen)
             && is_after_first_moves(&self.sensed, now);
-        let Some((game, mut ctx)) = self.game_and_ctx(now).filter(|_| is_new) else {
-            return;
-        };
-        if game.outcome.result.is_none() {
-            retract_set_up(&mut ctx, &mut game.course);
-            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+        if is_new {
+            let setup = Setup::of_first_moves(&self.sensed, now);
+            self.leave(now, setup);
         }
-        self.phase = Phase::Waiting(Box::new(Setup::of_first_moves(&self.sensed, now)));
-        self.look_for_start(now);
     }
 
     /// True where the pieces are set up anew another way round: the players have changed colours and not their seats, or the board

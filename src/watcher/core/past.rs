@@ -15,11 +15,7 @@ use crate::{
     watcher::{
         Settings,
         command::{Command, CommandError, Reply},
-        game::{
-            Made,
-            correct::{in_common, told},
-            record::GameRecord,
-        },
+        game::{Made, correct::in_common, record::GameRecord},
         not_now::NotNow,
         outbox::Outbox,
         state::GameView,
@@ -251,7 +247,7 @@ impl Past {
             });
         }
         let new = made.iter().enumerate().skip(kept);
-        bodies.extend(new.map(|(i, made)| told(made, i + 1)));
+        bodies.extend(new.map(|(i, made)| made.told(i + 1)));
         bodies
     }
 }

@@ -8,7 +8,7 @@ use shakmaty::{CastlingMode, Square, uci::UciMove};
 use super::{Made, Open, cases::Cases, course::Course, names, press::PressQueue, record::GameRecord};
 use crate::{
     board::{Code, Explanation, IllegalAct, PlyKind, Stand, explain},
-    event::{Body, CompletedBy, MoveMade, Resolution},
+    event::{CompletedBy, Resolution},
     time::Millis,
     watcher::{
         command::{CommandError, Correct},
@@ -183,19 +183,6 @@ pub(in crate::watcher) fn in_common(one: &[Made], other: &[Made]) -> usize {
     one.iter().zip(other).take_while(same).count()
 }
 
-/// The body of the event that reports a half-move.
-pub(in crate::watcher) fn told(made: &Made, ply: usize) -> Body {
-    Body::Move(MoveMade {
-        ply: ply as u32,
-        uci: made.uci.to_string(),
-        san: made.san_text(),
-        fen: made.stand.fen(),
-        completed_by: made.completed_by,
-        clock: made.clock,
-        illegal: made.san.is_none(),
-    })
-}
-
 /// Puts the record right as `order` says. The hypotheses start anew from there. Returns false where the record has it so.
 ///
 /// # Errors
@@ -214,9 +201,7 @@ pub(super) fn put_right(
     }
     course.retract(ctx, kept, "corrected_by_arbiter");
     for next in made.drain(kept..) {
-        let (at, body) = (next.at, told(&next, course.record.plies() + 1));
-        course.record.push(next);
-        course.emit(ctx, Some(at), body);
+        course.enter(ctx, next);
     }
     shift_cases(ctx, course, cases, order);
     course.restart_lines(ctx);

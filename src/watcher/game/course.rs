@@ -9,7 +9,7 @@ use shakmaty::{Bitboard, Color, uci::UciMove};
 use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
     board::{Bill, IllegalAct, Item, Line, Lines, Ply, PlyKind, Sensed, Stand},
-    event::{Body, CompletedBy, MoveMade, notice},
+    event::{Body, CompletedBy, notice},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -135,15 +135,7 @@ impl Course {
 
     /// Enters `made` into the record.
     pub(super) fn enter(&mut self, ctx: &mut Ctx<'_>, made: Made) {
-        let body = Body::Move(MoveMade {
-            ply: self.record.plies() as u32 + 1,
-            uci: made.uci.to_string(),
-            san: made.san_text(),
-            fen: made.stand.fen(),
-            completed_by: made.completed_by,
-            clock: made.clock,
-            illegal: made.san.is_none(),
-        });
+        let body = made.told(self.record.plies() + 1);
         let at = made.at;
         self.record.push(made);
         self.emit(ctx, Some(at), body);

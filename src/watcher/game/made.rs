@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, san::SanPlus, uci::UciMove};
 
 use crate::{
     board::{PlyKind, Stand},
-    event::{ClockState, CompletedBy},
+    event::{Body, ClockState, CompletedBy, MoveMade},
     time::Millis,
 };
 
@@ -31,6 +31,19 @@ impl Made {
     /// Its SAN, as it is written.
     pub(in crate::watcher) fn san_text(&self) -> Option<String> {
         self.san.map(|san| san.to_string())
+    }
+
+    /// The body of the event that reports it as half-move `ply`.
+    pub(in crate::watcher) fn told(&self, ply: usize) -> Body {
+        Body::Move(MoveMade {
+            ply: ply as u32,
+            uci: self.uci.to_string(),
+            san: self.san_text(),
+            fen: self.stand.fen(),
+            completed_by: self.completed_by,
+            clock: self.clock,
+            illegal: self.san.is_none(),
+        })
     }
 }
 
