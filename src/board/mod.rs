@@ -8,6 +8,7 @@ mod agree;
 pub mod bill;
 pub mod bridge;
 pub mod candidate;
+pub mod chips;
 mod evidence;
 pub mod fall;
 pub mod faults;

@@ -25,6 +25,8 @@ codes! {
     GAP_NOT_EXPLAINED = "gap_not_explained",
     /// A piece is not read: its chip may be dead.
     PIECE_NOT_READ = "piece_not_read",
+    /// A piece is read as another one: it has the chip of another piece.
+    PIECE_READ_WRONG = "piece_read_wrong",
     /// The board cannot tell what a pawn became.
     PROMOTION_NOT_TOLD = "promotion_not_told",
     /// The position has occurred three times (9.2).

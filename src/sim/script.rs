@@ -180,11 +180,11 @@ impl Script {
                 .value("pieces", codes_in)?
                 .unwrap_or_else(|| codes_of(&position)),
             position,
-            unread: self
-                .value("mute", |on| {
-                    on.split_whitespace().map(|s| s.parse().ok()).collect()
-                })?
-                .unwrap_or_default(),
+            chips: [self.value("mute", mute)?, self.value("chips", chips)?]
+                .into_iter()
+                .flatten()
+                .flatten()
+                .collect(),
             orientation: self.value("turned", lies)?.unwrap_or_default(),
             clock: clock.unwrap_or(standard.clock),
             next_period_ms: self.value("next-period", seconds)?.unwrap_or_default(),
@@ -248,6 +248,21 @@ fn do_act(table: &mut Tabletop, act: &str) -> Option<()> {
     Some(())
 }
 
+/// Squares whose pieces have no working chip.
+fn mute(squares: &str) -> Option<Vec<(Square, PieceCode)>> {
+    let mut squares = squares.split_whitespace();
+    squares.try_fold(Vec::new(), |mut chips, on| {
+        chips.push((on.parse().ok()?, PieceCode::EMPTY));
+        Some(chips)
+    })
+}
+
+/// Squares whose pieces have the chips of other pieces.
+fn chips(pieces: &str) -> Option<Vec<(Square, PieceCode)>> {
+    let chip = |word| piece_at(word).map(|(piece, on)| (on, piece));
+    pieces.split_whitespace().map(chip).collect()
+}
+
 fn do_with(table: &mut Tabletop, verb: &str, with: &str) -> Option<()> {
     match verb {
         "start" => start(table, with),
@@ -257,7 +272,11 @@ fn do_with(table: &mut Tabletop, verb: &str, with: &str) -> Option<()> {
             table.read_as(on, Some(piece));
         }
         "sees" => table.read_as(with.parse().ok()?, None),
-        "mute" => table.kill_chip(with.parse().ok()?),
+        "mute" => table.exchange_chip(with.parse().ok()?, PieceCode::EMPTY),
+        "chip" => {
+            let (piece, on) = piece_at(with)?;
+            table.exchange_chip(on, piece);
+        }
         "spare" => {
             let slips = super::hand::Slips {
                 spare_piece: true,

@@ -34,27 +34,27 @@ pub struct NotLegal(pub String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stands {
     code: PieceCode,
-    /// The chip of the piece works.
-    is_read: bool,
+    /// What its chip says: nothing if it does not work.
+    chip: PieceCode,
 }
 
 impl Stands {
     const NOTHING: Self = Self::read(PieceCode::EMPTY);
 
     const fn read(code: PieceCode) -> Self {
-        Self { code, is_read: true }
+        Self { code, chip: code }
     }
 
     fn figure(self) -> Option<TaggedPiece> {
         let Piece { color, role } = Code(self.code.0).piece()?;
-        let read = self.is_read;
-        Some(TaggedPiece { color, role, read })
+        let chip = Code(self.chip.0).piece();
+        Some(TaggedPiece { color, role, chip })
     }
 
     fn of(figure: Option<TaggedPiece>) -> Self {
         figure.map_or(Self::NOTHING, |figure| Self {
             code: code(Some(figure.piece())),
-            is_read: figure.read,
+            chip: code(figure.chip),
         })
     }
 }
@@ -134,8 +134,8 @@ impl Tabletop {
             last_frame: Millis(0),
             records: Vec::new(),
         };
-        for square in setting.unread {
-            table.stands[usize::from(square)].is_read = false;
+        for (square, chip) in setting.chips {
+            table.stands[usize::from(square)].chip = chip;
         }
         table.dump();
         table.first = table.told;
@@ -238,12 +238,7 @@ impl Tabletop {
 
     fn shown(&self, square: Square) -> PieceCode {
         let stands = self.stands[usize::from(square)];
-        let read = if stands.is_read {
-            stands.code
-        } else {
-            PieceCode::EMPTY
-        };
-        self.misread[usize::from(square)].unwrap_or(read)
+        self.misread[usize::from(square)].unwrap_or(stands.chip)
     }
 
     /// The board notices what stands on a square.
@@ -281,9 +276,9 @@ impl Tabletop {
         self.stands[usize::from(square)] = Stands::read(piece);
     }
 
-    /// From now on the chip of the piece on a square does not work, wherever it goes.
-    pub fn kill_chip(&mut self, square: Square) {
-        self.stands[usize::from(square)].is_read = false;
+    /// From now on the chip of the piece on a square says `chip`, wherever it goes. A chip that says nothing does not work.
+    pub fn exchange_chip(&mut self, square: Square, chip: PieceCode) {
+        self.stands[usize::from(square)].chip = chip;
         self.notice(square);
     }
 
@@ -444,7 +439,7 @@ impl Tabletop {
     /// Hands set up what `codes` says, a1 first. They first take away what is wrong and then put down what is
     /// missing.
     pub fn set_up(&mut self, codes: &Squares) {
-        let mut unread: Vec<Stands> = Vec::new();
+        let mut faulty: Vec<Stands> = Vec::new();
         for is_away in [true, false] {
             for square in Square::ALL {
                 let wanted = codes[usize::from(square)];
@@ -453,10 +448,10 @@ impl Tabletop {
                 if stands.code == wanted || lifts != is_away {
                     continue;
                 }
-                unread.extend((!stands.is_read).then_some(stands));
-                // A piece without a working chip comes back as it was.
-                let same = unread.iter().position(|piece| piece.code == wanted);
-                let back = same.filter(|_| !is_away).map(|index| unread.swap_remove(index));
+                faulty.extend((stands.chip != stands.code).then_some(stands));
+                // A piece keeps its chip.
+                let same = faulty.iter().position(|piece| piece.code == wanted);
+                let back = same.filter(|_| !is_away).map(|index| faulty.swap_remove(index));
                 let put = back.unwrap_or_else(|| Stands::read(wanted));
                 self.stand(square, if is_away { Stands::NOTHING } else { put });
                 self.pause(80, 200..450);

@@ -1,4 +1,4 @@
-//! A wooden piece: with a chip that the board reads, or without one.
+//! A wooden piece: with a chip that the board reads, with the chip of another piece, or without one.
 
 use shakmaty::{Board, Color, Piece, Role, Square};
 
@@ -9,8 +9,8 @@ use crate::{board::Code, dgt::PieceCode};
 pub(in crate::sim) struct TaggedPiece {
     pub(in crate::sim) color: Color,
     pub(in crate::sim) role: Role,
-    /// The board reads the piece.
-    pub(in crate::sim) read: bool,
+    /// What its chip says; none if it has no working chip.
+    pub(in crate::sim) chip: Option<Piece>,
 }
 
 /// What stands on the squares, a1 first.
@@ -22,7 +22,7 @@ impl From<Piece> for TaggedPiece {
         Self {
             color,
             role,
-            read: true,
+            chip: Some(piece),
         }
     }
 }
@@ -30,7 +30,15 @@ impl From<Piece> for TaggedPiece {
 impl TaggedPiece {
     /// This piece without a working chip.
     pub(in crate::sim) fn unread(self) -> Self {
-        Self { read: false, ..self }
+        Self { chip: None, ..self }
+    }
+
+    /// This piece with the chip of `other`.
+    pub(in crate::sim) fn with_chip_of(self, other: Piece) -> Self {
+        Self {
+            chip: Some(other),
+            ..self
+        }
     }
 
     /// The piece as the game knows it.
@@ -41,7 +49,7 @@ impl TaggedPiece {
 
 /// What a board tells of a square.
 pub(in crate::sim) fn reading(stands: Option<TaggedPiece>) -> Option<Piece> {
-    stands.filter(|figure| figure.read).map(TaggedPiece::piece)
+    stands.and_then(|figure| figure.chip)
 }
 
 /// The code of a piece on the wire.

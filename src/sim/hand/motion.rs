@@ -131,10 +131,8 @@ impl Hand<'_> {
     }
 
     fn promote(&mut self, from: Square, to: Square, new: Piece) {
-        let new = TaggedPiece {
-            read: !self.slips.spare_piece,
-            ..new.into()
-        };
+        let new = TaggedPiece::from(new);
+        let new = if self.slips.spare_piece { new.unread() } else { new };
         let (new, capture) = (Some(new), !self.free(to));
         if self.is_even() {
             self.lift(from);

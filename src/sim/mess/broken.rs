@@ -1,7 +1,7 @@
 //! Hardware that does not work: chips, squares, a queen of another set. Pieces without a working chip move
 //! all the same. A half-move that nobody could tell from another one is not played.
 
-use shakmaty::{Move, Role, Square};
+use shakmaty::{CastlingMode, Color, Move, Piece, Role, Square};
 
 use super::{super::hand::figure::TaggedPiece, director::Director, fault::Fault};
 use crate::laws::IrregularityKind;
@@ -20,6 +20,9 @@ impl Director<'_> {
         {
             self.pieces[usize::from(square)] = Some(figure.unread());
             self.truth.calm = true;
+        }
+        if whole && self.mode == CastlingMode::Standard && self.strikes(Fault::WrongChip) {
+            self.exchange_chip();
         }
         if self.strikes(Fault::ChipDies) {
             self.dies = Some(self.rng.usize(4..24));
@@ -41,6 +44,20 @@ impl Director<'_> {
                 self.timeline.dead.push(square);
                 self.outages.kill(square);
             }
+        }
+    }
+
+    /// Gives a piece the chip of another one.
+    fn exchange_chip(&mut self) {
+        let Some((square, figure)) = self.any_piece() else {
+            return;
+        };
+        let others = |piece: &Piece| *piece != figure.piece();
+        let pieces = Color::ALL.map(|color| Role::ALL.map(|role| role.of(color)));
+        let mut pieces: Vec<Piece> = pieces.into_iter().flatten().filter(others).collect();
+        self.rng.shuffle(&mut pieces);
+        if let Some(other) = pieces.pop() {
+            self.pieces[usize::from(square)] = Some(figure.with_chip_of(other));
         }
     }
 

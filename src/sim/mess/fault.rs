@@ -71,6 +71,8 @@ pub enum Fault {
     DeadChip,
     /// From some half-move on a piece has no working chip.
     ChipDies,
+    /// A piece of the initial position has the chip of another, of which a set has no more.
+    WrongChip,
     /// The queen that comes for a pawn is of another set and is never read.
     SpareQueen,
     /// One square, or two, never read anything.
@@ -110,7 +112,7 @@ pub enum Fault {
 /// Each kind with its name, how often it happens by default, and whether it is an irregularity by the Laws.
 /// The chance is one for each game. For what hands do, and for what fails for a while, it is one for each
 /// half-move where the fault can happen. For garbage it is one for each second.
-const KINDS: [(Fault, &str, f64, bool); 50] = [
+const KINDS: [(Fault, &str, f64, bool); 51] = [
     (Fault::Drag, "drag", 0.5, false),
     (Fault::Swept, "swept", 0.6, false),
     (Fault::PlaceFirst, "place-first", 0.4, false),
@@ -144,6 +146,7 @@ const KINDS: [(Fault, &str, f64, bool); 50] = [
     (Fault::Takeback, "takeback", 0.04, false),
     (Fault::DeadChip, "dead-chip", 1.0, false),
     (Fault::ChipDies, "chip-dies", 1.0, false),
+    (Fault::WrongChip, "wrong-chip", 1.0, false),
     (Fault::SpareQueen, "spare-queen", 1.0, false),
     (Fault::DeadSquares, "dead-squares", 1.0, false),
     (Fault::GapLong, "gap-long", 0.03, false),

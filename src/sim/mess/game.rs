@@ -233,7 +233,7 @@ impl<'a> Director<'a> {
         let before = self.last[self.position.turn() as usize];
         // Broken squares and pieces test something only if half-moves touch them, so such half-moves are
         // likelier.
-        let unread = self.standing(|_, figure| !figure.read);
+        let unread = self.standing(|_, figure| figure.chip != Some(figure.piece()));
         let taste = Taste {
             onto: self.timeline.dead.iter().copied().collect(),
             with: unread.into_iter().map(|(square, _)| square).collect(),

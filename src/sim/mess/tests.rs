@@ -71,6 +71,21 @@ fn a_piece_without_a_chip_is_never_read() {
 }
 
 #[test]
+fn a_piece_with_the_chip_of_another_is_read_as_that_one() {
+    for game in games(Fault::WrongChip) {
+        let (squares, stands) = (read(&game).0, stands(&game));
+        let differing = differing(&game);
+        assert!(differing.len() <= 1, "{differing:?}");
+        assert!(
+            differing
+                .iter()
+                .all(|&raw| squares[raw] != PieceCode::EMPTY && stands[raw] != PieceCode::EMPTY)
+        );
+    }
+    assert!(games(Fault::WrongChip).any(|game| differing(&game).len() == 1));
+}
+
+#[test]
 fn spare_queens_are_not_read() {
     let unread: usize = games(Fault::SpareQueen).map(|game| differing(&game).len()).sum();
     assert!(unread > 0);

@@ -4,7 +4,7 @@ use shakmaty::{Chess, Position, Square};
 
 use crate::{
     board::Orientation,
-    dgt::{ClockSide, Squares},
+    dgt::{ClockSide, PieceCode, Squares},
     sim::{hand::figure::code, sensors::Scan},
 };
 
@@ -34,8 +34,8 @@ pub struct TableSetting {
     pub position: Chess,
     /// What stands on the squares, a1 first.
     pub stands: Squares,
-    /// Squares whose pieces have no working chip.
-    pub unread: Vec<Square>,
+    /// Squares whose pieces have another chip than their own, and what it says: nothing if it does not work.
+    pub chips: Vec<(Square, PieceCode)>,
     /// How the board lies.
     pub orientation: Orientation,
     /// Milliseconds of each side, and for each half-move. None: there is no clock.
@@ -52,7 +52,7 @@ impl Default for TableSetting {
             manner: Manner::Tidy,
             stands: codes_of(&Chess::default()),
             position: Chess::default(),
-            unread: Vec::new(),
+            chips: Vec::new(),
             orientation: Orientation::Normal,
             clock: Some((5_400_000, 30_000)),
             next_period_ms: 0,

@@ -4,6 +4,7 @@
 mod another_board;
 mod arbiter;
 mod before_game;
+mod chips;
 mod expected;
 mod first_array;
 mod first_side;
@@ -35,7 +36,7 @@ use self::{
     start::{REMEMBERED, Setup},
 };
 use crate::{
-    board::{Orientation, Sensed},
+    board::{Orientation, Sensed, chips::Chips},
     dgt::{Identity, Squares},
     event::Body,
     mate::Verdict,
@@ -65,6 +66,11 @@ pub(super) enum Phase {
 }
 
 impl Phase {
+    /// True while no game goes on.
+    fn is_idle(&self) -> bool {
+        self.game().is_none_or(|game| !game.is_watched())
+    }
+
     /// The present game; none while there is no game.
     pub(super) fn game(&self) -> Option<&Game> {
         match self {
@@ -93,6 +99,8 @@ pub(super) struct Core {
     /// The readings of the board, in its own order of squares; none before the first dump.
     pub(super) raw: Option<Squares>,
     pub(super) orientation: Orientation,
+    /// Pieces whose chip says another piece. `raw` has what they are.
+    pub(super) chips: Chips,
     /// An initial position has shown which way round the board lies.
     pub(super) orientation_shown: bool,
     pub(super) sensed: Sensed,
@@ -152,6 +160,7 @@ impl Core {
             games: 0,
             raw: None,
             orientation,
+            chips: Chips::default(),
             orientation_shown: false,
             sensed: Sensed::default(),
             link: None,
@@ -389,6 +398,13 @@ impl Core {
         if game.review(&mut ctx) {
             let silent = game.unread.squares;
             self.sensed.give_up(silent);
+            let (bodies, due) = chips::notices(&mut self.chips, self.orientation, self.games, now);
+            for body in bodies {
+                self.emit(now, body);
+            }
+            if let Some(due) = due {
+                self.look_at(due);
+            }
         }
     }
 

@@ -205,8 +205,11 @@ impl Core {
         self.hear(now, identity, true);
         if self.raw.is_none() || self.gap.is_some() {
             self.dump(now, squares);
-        } else if self.raw.replace(*squares) != Some(*squares) {
-            self.scan(now, squares);
+            return;
+        }
+        let squares = self.means(now, squares);
+        if self.raw.replace(squares) != Some(squares) {
+            self.scan(now, &squares);
         }
     }
 
@@ -229,6 +232,7 @@ impl Core {
     }
 
     pub(super) fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
+        let squares = &self.means(now, squares);
         let first = self.raw.replace(*squares).is_none();
         self.orient();
         let placement = self.orientation.placement(squares);
@@ -344,7 +348,7 @@ impl Core {
     fn field(&mut self, now: Millis, square: u8, piece: PieceCode) {
         let apart = std::mem::take(&mut self.apart);
         // Before the first dump, the other squares are not known.
-        let Some(raw) = &mut self.raw else {
+        let Some(raw) = &self.raw else {
             self.dump_wanted = true;
             return;
         };
@@ -353,7 +357,28 @@ impl Core {
             self.gap_changed = true;
             return;
         }
-        raw[usize::from(square & 63)] = piece;
+        let square = square & 63;
+        let idle = self.phase.is_idle();
+        if !idle && !self.chips.are_wrong() {
+            self.square(now, square, piece, apart);
+            return;
+        }
+        for (square, piece) in self.chips.field(now, idle, raw, square, piece) {
+            self.square(now, square, piece, apart);
+        }
+    }
+
+    /// What stands on the squares where the board reads `squares`.
+    fn means(&mut self, now: Millis, squares: &Squares) -> Squares {
+        self.chips
+            .dump(now, self.phase.is_idle(), self.raw.as_ref(), squares)
+    }
+
+    /// Takes what stands on a square.
+    fn square(&mut self, now: Millis, square: u8, piece: PieceCode, apart: bool) {
+        if let Some(raw) = &mut self.raw {
+            raw[usize::from(square)] = piece;
+        }
         if self.orient() {
             return;
         }
@@ -388,11 +413,7 @@ impl Core {
     /// Finds out which way round the board lies while no game goes on. Returns true when the board was read
     /// anew for that.
     pub(super) fn orient(&mut self) -> bool {
-        let idle = match &self.phase {
-            Phase::Waiting(_) => true,
-            Phase::Game(game) => !game.is_watched(),
-        };
-        let (true, Some(raw)) = (idle, &self.raw) else {
+        let (true, Some(raw)) = (self.phase.is_idle(), &self.raw) else {
             return false;
         };
         // The pieces decide, and not the configuration. If they are set up the other way round, that is for

@@ -17,7 +17,10 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Core, Phase, before_game::WaitingReport};
 use crate::{
-    board::Orientation,
+    board::{
+        Orientation,
+        chips::{Chips, WrongChip},
+    },
     dgt::ClockSide,
     time::Millis,
     watcher::{Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
@@ -50,6 +53,9 @@ pub struct Snapshot {
     /// The serial numbers of the board on which the game is played.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     played_on: Vec<String>,
+    /// Pieces whose chip says another piece.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    wrong_chips: Vec<WrongChip>,
     /// What the clock showed.
     #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
     shown: Option<LastShown>,
@@ -98,6 +104,8 @@ struct Read {
     side_guessed: bool,
     #[serde(default)]
     played_on: Vec<String>,
+    #[serde(default)]
+    wrong_chips: Vec<WrongChip>,
     #[serde(default, rename = "ran")]
     shown: Option<LastShown>,
     #[serde(default)]
@@ -164,6 +172,7 @@ impl TryFrom<Read> for Snapshot {
             white_left: read.white_left,
             side_guessed: read.side_guessed,
             played_on: read.played_on,
+            wrong_chips: read.wrong_chips,
             shown: read.shown,
             game: read.game,
             put_right: read.put_right,
@@ -269,6 +278,7 @@ impl Core {
             white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: self.clock.is_guessed(),
             played_on: self.played_on.board.serials().map(str::to_owned).collect(),
+            wrong_chips: self.chips.keep(),
             shown: self.clock.shown(),
             at: When(self.now),
             weighed: Weighed::of(self),
@@ -299,6 +309,7 @@ impl Core {
             }
         }
         self.now = Millis(snapshot.taken_at());
+        self.chips = Chips::restore(&snapshot.wrong_chips);
         self.clock.go_on(snapshot.shown, self.now);
         for serial in &snapshot.played_on {
             self.played_on.board.learn_serial(serial);

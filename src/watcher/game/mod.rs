@@ -44,7 +44,7 @@ pub(in crate::watcher) mod touch;
 mod trust;
 mod turned;
 pub(in crate::watcher) mod unclocked;
-mod unread;
+pub(in crate::watcher) mod unread;
 mod untold;
 mod victim;
 mod waits;

@@ -360,12 +360,14 @@ mod tests {
         },
     };
 
-    /// White plays the knight on g1, whose chip says `code`, to f3, and presses.
-    fn knight_that_says(code: u8) -> Vec<Certainty> {
+    /// White plays the knight on g1, whose chip says `code`, to f3, and presses. The chips of `others` are wrong, too.
+    fn knight_that_says(code: u8, others: &[(usize, u8)]) -> Vec<Certainty> {
         let mut watcher = Watcher::new(Settings::default(), None);
         watcher.handle_link_up(Millis(0), "port");
         let mut squares = initial_pieces();
-        squares[62] = PieceCode(code);
+        for (square, code) in others.iter().chain(&[(62, code)]) {
+            squares[*square] = PieceCode(*code);
+        }
         hear(&mut watcher, 100, Message::Dump(&squares));
         hear(&mut watcher, 1500, clock(Lever::LeftHigh));
         for (at, square, code) in [(4000, 62, 0), (4300, 45, code)] {
@@ -380,11 +382,12 @@ mod tests {
 
     #[test]
     fn a_piece_with_the_chip_of_another_is_only_suspected() {
-        assert_eq!(knight_that_says(3), [], "a knight");
+        assert_eq!(knight_that_says(3, &[]), [], "a knight");
+        assert_eq!(knight_that_says(4, &[]), [], "a knight with the chip of a bishop");
         assert_eq!(
-            knight_that_says(4),
+            knight_that_says(4, &[(1, 10), (6, 10)]),
             [Certainty::Certain, Certainty::Suspected],
-            "the wrong array, and a bishop of which a set has two"
+            "more chips than are mended: the wrong array, and a bishop of which a set has two"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Pieces without a working chip and squares that read nothing: what the watcher knows of them, and the
 //! notices of them.
 
-use shakmaty::{Bitboard, Move, Role, Square};
+use shakmaty::{Bitboard, Move, Piece, Role, Square};
 
 use super::{Made, course::Course, doubt::Doubt, record::GameRecord};
 use crate::{
@@ -154,11 +154,10 @@ impl Unread {
         self.noticed.add(square);
         let read = ctx.sensed.placement().squares_of(code).count();
         self.pieces.push((code, read));
-        let colour = if piece.color.is_white() { "White" } else { "Black" };
         let message = format!(
-            "{colour}'s {} on {square} is not read: its chip may be dead. Its half-moves are told where something proves \
+            "{} on {square} is not read: its chip may be dead. Its half-moves are told where something proves \
              them; until then the likeliest is told, completed by `recovered`.",
-            name(piece.role)
+            in_words(piece)
         );
         course.notice(ctx, notice::PIECE_NOT_READ, &message);
     }
@@ -279,13 +278,15 @@ fn came_out_of(record: &GameRecord, index: usize) -> Option<Square> {
     (arrived == Some(false)).then_some(from)
 }
 
-fn name(role: Role) -> &'static str {
-    match role {
+/// The piece as people name it, with its colour.
+pub(in crate::watcher) fn in_words(piece: Piece) -> String {
+    let role = match piece.role {
         Role::Pawn => "pawn",
         Role::Knight => "knight",
         Role::Bishop => "bishop",
         Role::Rook => "rook",
         Role::Queen => "queen",
         Role::King => "king",
-    }
+    };
+    format!("{}'s {role}", piece.color.fold_wb("White", "Black"))
 }
