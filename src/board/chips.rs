@@ -170,6 +170,16 @@ impl Chips {
         }
         self.wrong
             .retain(|chip| chip.taken || read[usize::from(chip.at)].0 != chip.is);
+        for (i, chip) in self.wrong.iter().enumerate() {
+            if !chip.taken && read[usize::from(chip.at)] == PieceCode::EMPTY {
+                self.lifted.push(Lifted {
+                    from: chip.at,
+                    reads: PieceCode(chip.reads),
+                    wrong: Some(i),
+                    at: now,
+                });
+            }
+        }
         self.shown(read)
     }
 

@@ -65,6 +65,8 @@ pub(super) struct Clock {
     pub(super) stood_from: Option<Millis>,
     /// When it was last started.
     pub(super) started_at: Millis,
+    /// From when to when it stood the last times, the latest first.
+    stood_in: [(Millis, Millis); 2],
     /// It ran already when its first frame came, so that nobody heard when it was started.
     found_running: bool,
     /// What the presses in a row that did not fit add up to.
@@ -224,6 +226,7 @@ impl Clock {
             stopped: !reading.running,
             stopped_at: self.stopped_at,
             started_at: self.started_at,
+            stood_in: self.stood_in,
         })
     }
 
@@ -232,6 +235,7 @@ impl Clock {
         self.shown = shown;
         self.gains = shown.map_or([0; 2], |shown| shown.gains_s.map(|gain| u64::from(gain) * 1000));
         self.started_at = shown.map_or(self.started_at, |shown| shown.started_at.min(now));
+        self.stood_in = shown.map_or(self.stood_in, |shown| shown.stood_in);
     }
 
     /// When it was heard last, before a gap, by the wall clock.
@@ -290,6 +294,18 @@ impl Clock {
         }
     }
 
+    /// True where it stood at `when`, and was started again by `until`.
+    pub(super) fn stood_at(&self, when: Millis, until: Millis) -> bool {
+        let stood = |(from, to): &(Millis, Millis)| *from < when && when < *to && *to <= until;
+        self.stood_in.iter().any(stood)
+    }
+
+    /// Since when it had stood when it was started again, while nobody has pressed since.
+    pub(super) fn unpressed_since(&self) -> Option<Millis> {
+        let is_unpressed = self.runs() && self.pressed_at < self.started_at;
+        self.stood_from.filter(|_| is_unpressed)
+    }
+
     pub(super) fn tick(&mut self, now: Millis) {
         self.watch.tick(now);
     }
@@ -304,6 +320,9 @@ impl Clock {
         let event = match signal {
             ClockSignal::Started(_) => {
                 self.stood_from = self.stopped_at.take();
+                if let Some(from) = self.stood_from {
+                    self.stood_in = [(from, at), self.stood_in[0]];
+                }
                 if !self.has_run_on() {
                     self.started_at = at;
                 }

@@ -180,6 +180,16 @@ fn after_a_gap_the_piece_is_where_one_more_of_its_kind_is_read() {
 }
 
 #[test]
+fn a_piece_that_a_dump_does_not_show_is_in_a_hand() {
+    let mut table = Table::new();
+    let read = array_with(&[(Square::B1, 0)]);
+    table.squares = table.chips.dump(Millis(5000), false, Some(&table.squares), &read);
+    table.now = 5000;
+    table.read(500, Square::C3, ROOK);
+    assert_eq!(table.shows(Square::C3), KNIGHT);
+}
+
+#[test]
 fn while_a_game_goes_on_no_chip_becomes_wrong() {
     let mut chips = Chips::default();
     let read = array_with(&[(Square::B1, ROOK)]);

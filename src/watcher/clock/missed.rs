@@ -48,6 +48,9 @@ pub(in crate::watcher) struct LastShown {
     /// When somebody had started it.
     #[serde(default)]
     pub(super) started_at: Millis,
+    /// From when to when it stood the last times, the latest first.
+    #[serde(default)]
+    pub(super) stood_in: [(Millis, Millis); 2],
 }
 
 impl LastShown {

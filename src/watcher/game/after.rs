@@ -135,7 +135,7 @@ impl Takebacks<'_> {
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
-            (None, true) if self.is_given_back(ctx) => GIVEN_BACK_MS,
+            (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => GIVEN_BACK_MS,
             (None, true) => return None,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
@@ -175,6 +175,18 @@ impl Takebacks<'_> {
         self.cases.open.iter().any(given)
             && ctx.clock.running() == Some(self.course.record.mover(ply))
             && self.positions().earlier(ctx.sensed.placement()) == Some(ply - 1)
+    }
+
+    /// Half-moves were taken back while the clock stood, and only now, before anybody has pressed, does the board show all of it.
+    fn is_put_up_late(&self, ctx: &Ctx<'_>) -> bool {
+        let last = self.course.record.last().map(|made| made.at);
+        let stopped = ctx
+            .clock
+            .unpressed_since()
+            .filter(|stopped| Some(*stopped) > last);
+        let to_move = |ply: usize| self.course.record.stand_at(ply).turn();
+        let earlier = stopped.and_then(|_| self.positions().earlier(ctx.sensed.placement()));
+        earlier.is_some_and(|ply| ctx.clock.running() == Some(to_move(ply)))
     }
 
     /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they
@@ -248,9 +260,12 @@ impl Takebacks<'_> {
         let mut is_known = true;
         if let Some(many) = self.positions().put_up_again(seen) {
             self.course.reinstate(ctx, many);
-        } else if !self.take_exchanged(ctx) {
+        } else if !self.take_exchanged(ctx) && !self.take_made_otherwise(ctx) {
             let positions = self.positions();
             let earlier = positions.earlier(seen).filter(|_| !positions.explains(seen));
+            let earlier = earlier.or_else(|| {
+                positions.nearly_earlier(ctx.sensed, ctx.clock.running()?, ctx.clock.stood_from?)
+            });
             is_known = earlier.is_some();
             if let Some(ply) = earlier {
                 self.go_back(ctx, ply, "position_put_up_again");
@@ -258,6 +273,53 @@ impl Takebacks<'_> {
         }
         self.course.record.withdrawn.clear();
         is_known
+    }
+
+    /// The last half-move was taken back while the clock stood, and another one was made. The opponent's time runs. Returns true if so.
+    fn take_made_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let Some((ply, stopped)) = self
+            .course
+            .record
+            .plies()
+            .checked_sub(1)
+            .zip(ctx.clock.stood_from)
+        else {
+            return false;
+        };
+        let (before, seen) = (self.course.record.stand_at(ply).clone(), ctx.sensed.placement());
+        let apart = self.course.record.stand().placement().differing(seen);
+        let by_hand = apart.any()
+            && apart
+                .into_iter()
+                .all(|square| ctx.sensed.since(square) >= stopped);
+        if !by_hand || ctx.clock.running() != Some(!before.turn()) || self.positions().explains(seen) {
+            return false;
+        }
+        let shows = |made: &Candidate| self.unread.is_shown(&made.after(before.placement()), seen);
+        let Some(made) = before.candidates().find(shows) else {
+            return false;
+        };
+        self.go_back(ctx, ply, "position_put_up_again");
+        self.announce_ruled(ctx, &made);
+        self.course.restart_lines(ctx);
+        true
+    }
+
+    /// Enters the half-move `made`, to which a person has seen while the clock stood.
+    fn announce_ruled(&mut self, ctx: &mut Ctx<'_>, made: &Candidate) {
+        let stand = self.course.record.stand().clone();
+        let after = Arc::new(stand.after(made));
+        let before = Line::new(stand, ctx.sensed, ctx.now);
+        let line = before.played(
+            PlyKind::Legal(made.mv),
+            after,
+            ctx.sensed,
+            ctx.now,
+            &Bill::default(),
+        );
+        if let Some(ply) = line.plies.last() {
+            self.course.announce(ctx, ply, CompletedBy::Ruling);
+        }
     }
 
     /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
@@ -277,14 +339,9 @@ impl Takebacks<'_> {
         if ctx.clock.running() != Some(!offender) {
             return false;
         }
-        let (kind, after) = (PlyKind::Legal(made.mv), Arc::new(stand.after(&made)));
-        let before = Line::new(stand, ctx.sensed, ctx.now);
-        let line = before.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
-        if let Some(ply) = line.plies.last() {
-            self.cases.put_right(ctx, self.course, self.hands, index);
-            self.course.announce(ctx, ply, CompletedBy::Ruling);
-            self.course.restart_lines(ctx);
-        }
+        self.cases.put_right(ctx, self.course, self.hands, index);
+        self.announce_ruled(ctx, &made);
+        self.course.restart_lines(ctx);
         true
     }
 }

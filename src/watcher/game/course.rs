@@ -4,7 +4,7 @@ mod account;
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, uci::UciMove};
+use shakmaty::{Bitboard, Color, Move, uci::UciMove};
 
 use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
@@ -199,6 +199,20 @@ impl Course {
         self.lines.reset(ctx.now, ctx.sensed, lines);
         if hidden.any() {
             self.lines.hide(hidden, ctx.now, ctx.sensed);
+        }
+    }
+
+    /// Only hypotheses in which `mv` is the next half-move go on, if there are any.
+    pub(super) fn keep_lines_with(&mut self, ctx: &Ctx<'_>, mv: Move) {
+        let next = self.announced();
+        let is_next = |line: &&Line| {
+            line.plies
+                .get(next)
+                .is_some_and(|ply| ply.kind.legal() == Some(mv))
+        };
+        let kept: Vec<Line> = self.lines.all().filter(is_next).cloned().collect();
+        if !kept.is_empty() {
+            self.reset_lines(ctx, kept);
         }
     }
 

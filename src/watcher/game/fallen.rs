@@ -10,7 +10,7 @@ use super::{
     trust::Trust,
 };
 use crate::{
-    board::{Fall, Faults, Line},
+    board::{Fall, Faults, Line, faults::Fallen},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -39,6 +39,9 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     }
     let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
     if probability < enough || trust.is_unproven(ctx, Some(fall.pressed)) {
+        return None;
+    }
+    if left_beside_clock(ctx, &fall) {
         return None;
     }
     // A record that lags behind the readings is not sure enough for an accusation.
@@ -71,6 +74,14 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     }
     let clear = !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
     Some((finding(&course.record, &fall, ply, clear), fall))
+}
+
+/// True where the pieces left their squares while the clock stood, before the press: the hand that made the half-move has not
+/// touched them.
+fn left_beside_clock(ctx: &Ctx<'_>, fall: &Fall) -> bool {
+    let left = |piece: &Fallen| ctx.sensed.left_at(piece.home, piece.code);
+    let mut pieces = fall.pieces();
+    pieces.all(|piece| left(piece).is_some_and(|left| ctx.clock.stood_at(left, fall.pressed)))
 }
 
 /// True while the player to whom the pieces of `fall` were put back holds another piece, which he lifted before. One hand

@@ -133,6 +133,11 @@ impl Game {
                 self.set_up = Some(set_up);
                 return false;
             }
+            SetUp::Beside(set_up, mv) => {
+                self.set_up = Some(set_up);
+                self.course.keep_lines_with(ctx, mv);
+                return false;
+            }
             SetUp::GoesOn(set_up) => set_up,
         };
         let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \

@@ -1,10 +1,16 @@
 //! The positions of a game, held against what the board shows.
 
+use shakmaty::Color;
+
 use super::{Made, Open, cases::Cases, course::Course, unread::Unread};
 use crate::{
-    board::{Line, Placement},
+    board::{Line, Placement, Sensed},
+    time::Millis,
     watcher::arrays::{array_named, is_array_as_read},
 };
+
+/// So many pieces of a position that is put up again may be missing when the clock is started.
+const MOST_AWAY: usize = 2;
 
 /// The positions of a game, as the board shows them: but for pieces and squares that it does not read.
 #[derive(Clone, Copy)]
@@ -17,19 +23,18 @@ pub(in crate::watcher) struct Positions<'g> {
 impl Positions<'_> {
     /// True when a hypothesis that contains the whole record shows `seen`.
     pub(super) fn explains(&self, seen: &Placement) -> bool {
+        let mut lines = self.whole_lines();
+        lines.any(|line| self.unread.is_shown(line.placement(), seen))
+    }
+
+    /// The hypotheses that contain the whole record.
+    fn whole_lines(&self) -> impl Iterator<Item = &Line> {
         let said = &self.course.record[self.course.base..];
-        let keeps = |line: &Line| {
-            line.plies.len() >= said.len()
-                && line
-                    .plies
-                    .iter()
-                    .zip(said)
-                    .all(|(ply, made)| ply.kind.same_as(&made.kind))
+        let keeps = move |line: &&Line| {
+            let mut pairs = line.plies.iter().zip(said);
+            line.plies.len() >= said.len() && pairs.all(|(ply, made)| ply.kind.same_as(&made.kind))
         };
-        self.course
-            .lines
-            .all()
-            .any(|line| self.unread.is_shown(line.placement(), seen) && keeps(line))
+        self.course.lines.all().filter(keeps)
     }
 
     /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
@@ -43,6 +48,30 @@ impl Positions<'_> {
         // The same stood before a press without a move. Whoever puts it up again takes that back, too.
         let passed = found > least && placement(found) == placement(found - 1);
         Some(found - usize::from(passed))
+    }
+
+    /// The last earlier position of the game with `mover` to move that `seen` shows but for a piece or two that are not there, or not
+    /// read yet, although pieces stand where the record has others: hands put them there since `stopped`.
+    pub(super) fn nearly_earlier(&self, sensed: &Sensed, mover: Color, stopped: Millis) -> Option<usize> {
+        let seen = sensed.placement();
+        let missing = |placement: &Placement| {
+            let differing = placement.differing(seen);
+            let is_few = (1..=MOST_AWAY).contains(&differing.count());
+            is_few && (differing & seen.occupied()).is_empty()
+        };
+        let was_put_up = |placement: &Placement| {
+            let apart = self.course.record.stand().placement().differing(placement);
+            let mut back = (apart & seen.occupied()).into_iter();
+            back.any(|square| sensed.since(square) >= stopped)
+        };
+        if self.whole_lines().any(|line| missing(line.placement())) {
+            return None;
+        }
+        let mut plies = (1..self.course.record.plies()).rev();
+        plies.find(|ply| {
+            let stand = self.course.record.stand_at(*ply);
+            stand.turn() == mover && missing(stand.placement()) && was_put_up(stand.placement())
+        })
     }
 
     /// True where `seen` is the target of an open irregularity and at most one half-move was played since.

@@ -1,7 +1,7 @@
 //! A position that was set up while the clock stood, and that did not occur in the game: a ruling, or pieces that were put back
 //! otherwise than they had stood. Once a player has moved from there, the game goes on from there.
 
-use shakmaty::{Bitboard, CastlingMode};
+use shakmaty::{Bitboard, CastlingMode, Move};
 
 use super::{
     Press, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, unread::Unread,
@@ -83,6 +83,8 @@ pub(super) enum SetUp {
     Explained,
     /// This stands.
     Stands(Placement),
+    /// This stands, and what stands otherwise than in the record has no part in the half-move of the press.
+    Beside(Placement, Move),
     /// The half-move of the press was made from this: the game goes on from there.
     GoesOn(Placement),
 }
@@ -102,11 +104,15 @@ impl SetUp {
         let Some(candidate) = half_move(&set_up, seen, press).filter(|_| course.on_record()) else {
             return Self::Stands(set_up);
         };
-        // What stands otherwise has no part in this half-move, which may be on the record already.
+        // The half-move may be on the record already.
         let ends = |candidate: &Candidate| (candidate.mv.from(), candidate.mv.to());
-        let is_of_record = |record: &Stand| record.candidates().any(|other| ends(&other) == ends(&candidate));
-        if course.to_move() != press.side || is_of_record(course.record.stand()) {
-            return Self::Stands(candidate.after(&set_up));
+        let of_record = |record: &Stand| record.candidates().find(|other| ends(other) == ends(&candidate));
+        let stands = candidate.after(&set_up);
+        if course.to_move() != press.side {
+            return Self::Stands(stands);
+        }
+        if let Some(made) = of_record(course.record.stand()) {
+            return Self::Beside(stands, made.mv);
         }
         Self::GoesOn(set_up)
     }
