@@ -329,14 +329,17 @@ impl Chips {
                 .filter(|chip| (chip.reads, chip.is) == (*reads, *is));
             like_it.next().copied()
         };
+        let is_whole = pieces(read) == 32;
         // A wrong chip may be in a hand.
         let is_found = |chip: &WrongChip| {
             found
                 .iter()
                 .any(|(_, reads, is)| (chip.reads, chip.is) == (*reads, *is))
         };
-        let shows_all = pieces(read) == 32 || self.wrong.iter().all(is_found);
-        if !shows_all || !idle && !found.iter().all(|chip| known(chip).is_some()) {
+        let shows_all = is_whole || self.wrong.iter().all(is_found);
+        // While pieces are set up, one may come to another's square.
+        let may_be_new = idle && is_whole;
+        if !shows_all || !may_be_new && !found.iter().all(|chip| known(chip).is_some()) {
             return false;
         }
         let chips = found.iter().map(|chip| {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use shakmaty::Move;
 
 use super::{
-    Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, touch::Hands,
-    unread::Unread,
+    Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, set_up::hands_are_off,
+    touch::Hands, unread::Unread,
 };
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
@@ -264,7 +264,8 @@ impl Takebacks<'_> {
             let positions = self.positions();
             let earlier = positions.earlier(seen).filter(|_| !positions.explains(seen));
             let earlier = earlier.or_else(|| {
-                positions.nearly_earlier(ctx.sensed, ctx.clock.running()?, ctx.clock.stood_from?)
+                let stopped = ctx.clock.stood_from.filter(|_| hands_are_off(ctx))?;
+                positions.nearly_earlier(ctx.sensed, ctx.clock.running()?, stopped)
             });
             is_known = earlier.is_some();
             if let Some(ply) = earlier {
@@ -292,7 +293,11 @@ impl Takebacks<'_> {
             && apart
                 .into_iter()
                 .all(|square| ctx.sensed.since(square) >= stopped);
-        if !by_hand || ctx.clock.running() != Some(!before.turn()) || self.positions().explains(seen) {
+        if !by_hand
+            || !hands_are_off(ctx)
+            || ctx.clock.running() != Some(!before.turn())
+            || self.positions().explains(seen)
+        {
             return false;
         }
         let shows = |made: &Candidate| self.unread.is_shown(&made.after(before.placement()), seen);

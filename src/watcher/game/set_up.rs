@@ -51,14 +51,18 @@ pub(super) fn is_set_up(
     !explains(course)
 }
 
+/// True where hands have left the board for a while as the clock is started: nobody makes a half-move then.
+pub(super) fn hands_are_off(ctx: &Ctx<'_>) -> bool {
+    ctx.sensed.last_change() + SET_UP_MS <= ctx.now
+}
+
 /// True where pieces stand on the board otherwise than in the record, and all that differs was changed while the clock stood.
 fn is_set_up_otherwise(ctx: &Ctx<'_>, course: &Course, unread: &Unread) -> bool {
     let seen = ctx.sensed.placement();
     let Some(stopped) = ctx.clock.stood_from else {
         return false;
     };
-    let hands_off = ctx.sensed.last_change() + SET_UP_MS <= ctx.now;
-    if !hands_off || ctx.sensed.is_felt() || !is_playable(seen) {
+    if !hands_are_off(ctx) || ctx.sensed.is_felt() || !is_playable(seen) {
         return false;
     }
     // A hypothesis of as many half-moves explains it, although the record has them otherwise.
