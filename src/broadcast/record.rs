@@ -4,10 +4,12 @@
 //! moves, so none of them shows before its time.
 
 mod act;
+mod choice;
 
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use act::{Noted, PublicAct, Start, What};
+use choice::Choice;
 
 use super::{
     clocks::{Readings, TimedClock},
@@ -188,33 +190,16 @@ impl PublicRecord {
     }
 
     /// The game as the public sees it at `now_ms`; none before the first.
-    ///
-    /// A game that ended with a result is shown until the end of the round, whatever is set up after it. One that was left without a
-    /// result is shown again where it goes on, or gets its result.
     #[must_use]
     pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<ShownGame> {
         let starts = self.runs.starts();
-        let (mut game, mut left): (Option<Unfolding>, Vec<Unfolding>) = (None, Vec::new());
+        let mut choice = Choice::default();
         for (_, act) in self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms) {
-            match (&act.what, &mut game) {
-                (What::Started(_), Some(game)) if game.is_decided() => {}
-                (What::Started(start), _) => left.extend(game.replace(Unfolding::new(act, start))),
-                (what, Some(game)) if act.game == game.number => game.take(what, act.at),
-                (what, Some(game)) => {
-                    let Some(other) = left.iter_mut().find(|other| other.number == act.game) else {
-                        continue;
-                    };
-                    other.take(what, act.at);
-                    if !game.is_decided() && (other.is_decided() || matches!(what, What::Resumed)) {
-                        std::mem::swap(game, other);
-                    }
-                }
-                _ => {}
-            }
+            choice.take(act);
         }
         let mut readings = self.readings.due(now_ms.saturating_sub(delay.ms));
         let held_ms = self.held_since_ms(now_ms, delay);
-        game.map(|game| {
+        choice.into_shown().map(|game| {
             let clock = readings.find(|clock| clock.at_ms < held_ms && game.has(clock, &starts));
             game.shown(delay.moves, clock, &self.runs)
         })

@@ -284,6 +284,59 @@ fn so_does_a_game_that_gets_its_result_later() {
     assert_eq!(shown_at(&board, 41), (1, 2, "1/2-1/2".into()));
 }
 
+/// People try the board before the round, and put the kings in the middle. Then the game of the round begins.
+fn tried_before() -> Board {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.end(20, "1-0");
+    board.start(100);
+    board.mv(110, 1, "d2d4");
+    board
+}
+
+#[test]
+fn a_game_that_is_said_to_be_none_gives_way_to_the_one_after_it() {
+    let mut board = tried_before();
+    assert_eq!(shown_at(&board, 120), (1, 1, "1-0".into()));
+    board.game = 1;
+    board.end(130, "*");
+    assert_eq!(shown_at(&board, 130), (2, 1, "*".into()));
+    board.game = 2;
+    board.mv(140, 2, "d7d5");
+    board.end(150, "0-1");
+    assert_eq!(shown_at(&board, 150), (2, 2, "0-1".into()));
+}
+
+#[test]
+fn one_that_was_said_to_be_none_by_mistake_is_shown_again_with_its_result() {
+    let mut board = tried_before();
+    board.game = 1;
+    board.end(130, "*");
+    board.end(140, "1-0");
+    assert_eq!(shown_at(&board, 140), (1, 1, "1-0".into()));
+    // Meanwhile what was set up after it has got a result, too.
+    board.end(150, "*");
+    board.game = 2;
+    board.end(160, "1/2-1/2");
+    board.game = 1;
+    board.end(170, "1-0");
+    assert_eq!(shown_at(&board, 170), (2, 1, "1/2-1/2".into()));
+    board.game = 2;
+    board.end(180, "*");
+    assert_eq!(shown_at(&board, 180), (1, 1, "1-0".into()));
+}
+
+#[test]
+fn what_follows_a_game_whose_result_was_taken_back_does_not_take_its_place() {
+    let mut board = tried_before();
+    board.game = 1;
+    board.say(130, r#""type":"game_resumed","reason":null"#);
+    board.game = 2;
+    board.end(140, "0-1");
+    assert_eq!(shown_at(&board, 140), (1, 1, "*".into()));
+}
+
 #[test]
 fn an_event_that_came_twice_counts_once() {
     let mut board = Board::new();
