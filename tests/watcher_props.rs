@@ -205,12 +205,12 @@ fn correction() -> impl Strategy<Value = Command> {
     (0u32..6, 0u32..3, inserted, any::<bool>(), any::<bool>()).prop_map(
         |(ply, delete, insert, illegal, drop_rest)| {
             Command::Correct(Correct {
-                game: None,
                 ply,
                 delete,
                 insert,
                 illegal,
                 drop_rest,
+                ..Correct::default()
             })
         },
     )

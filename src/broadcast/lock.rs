@@ -9,6 +9,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
+use super::patient::patiently;
 use crate::files::shared;
 
 /// The lock's file. The dot hides it from tools that look for games.
@@ -37,7 +38,11 @@ impl Lock {
     pub(super) async fn wait(root: &Path, stop: &CancellationToken) -> Option<Self> {
         let mut told = false;
         loop {
-            match Self::take(root) {
+            let place = root.to_owned();
+            let Ok(taken) = patiently(root, move || Self::take(&place)).await else {
+                return None;
+            };
+            match taken {
                 Ok(lock) => {
                     if told {
                         tracing::info!("broadcast: nobody else writes {} any more", root.display());

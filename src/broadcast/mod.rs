@@ -17,6 +17,7 @@ mod needs;
 mod note;
 mod open;
 mod past;
+mod patient;
 mod public;
 pub mod record;
 mod renumbered;

@@ -49,7 +49,7 @@ pub(super) fn open(settings: &Broadcast, gateway: &str, now_ms: i64) -> OpenedRo
     let own = noted.remove(&settings.tournament.round);
     let noted_ms = own.as_ref().map(|own| own.tournament.since_ms);
     let since_ms = settings.begins_ms.or(noted_ms).unwrap_or(now_ms);
-    forget_later(root, &mut noted, since_ms);
+    forget_later(root, &mut noted, since_ms, &settings.formerly);
     let put_right = put_right(root, &mut noted, &settings.others, now_ms);
     let goes_by_time = settings.begins_ms.is_some();
     if !goes_by_time {
@@ -121,16 +121,36 @@ fn is_awaited(note: &RoundNote, until_ms: i64, now_ms: i64) -> bool {
             .saturating_add(patience)
 }
 
-/// Removes the notes of rounds that somebody began by mistake: no game of such a round has begun, and an earlier round
-/// is played again. Its note would keep the time of that mistake as its beginning.
-fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64) {
+/// Forgets rounds that somebody began by mistake: an earlier round is played again, and no game of such a round has begun, or those
+/// that have are of the earlier one, which had its number (`formerly`) meanwhile. Its note would keep the time of that mistake as
+/// its beginning.
+fn forget_later(root: &Path, noted: &mut BTreeMap<u32, RoundNote>, since_ms: i64, formerly: &BTreeSet<u32>) {
     noted.retain(|round, note| {
-        let is_mistake = note.tournament.since_ms > since_ms && !has_games(root, *round);
-        if is_mistake && let Err(error) = note::remove(root, *round) {
-            tracing::warn!("broadcast: the note of round {round} cannot be taken away: {error}");
+        if note.tournament.since_ms <= since_ms {
+            return true;
         }
-        !is_mistake
+        let forgotten = match has_games(root, *round) {
+            false => note::remove(root, *round),
+            true if formerly.contains(round) => put_away(root, *round, note.tournament.since_ms),
+            true => return true,
+        };
+        if let Err(error) = forgotten {
+            tracing::warn!(
+                "broadcast: round {round}, which was begun by mistake, cannot be taken away: {error}"
+            );
+        }
+        false
     });
+}
+
+/// Gives the folder of a round that was begun by mistake a name that hides it: its games are in another folder now, and it begins anew
+/// when the round does.
+fn put_away(root: &Path, round: u32, since_ms: i64) -> std::io::Result<()> {
+    let folder = root.join(format!("round-{round}"));
+    if !fs::symlink_metadata(&folder)?.is_dir() {
+        return Ok(());
+    }
+    fs::rename(folder, root.join(format!(".round-{round}-of-{since_ms}")))
 }
 
 /// Has the rounds that seem to begin only after `now_ms` begin before `since_ms`: somebody has set the wall clock back.

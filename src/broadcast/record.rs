@@ -302,13 +302,7 @@ impl Unfolding {
             What::Named(names) => self.start.names = names.clone(),
             What::Moved { made, entered } => {
                 self.moves.truncate((made.ply as usize).saturating_sub(1));
-                let same =
-                    |(old, _): &(MoveMade, Option<Moment>)| old.uci == made.uci && old.clock == made.clock;
-                let before = self
-                    .taken_out
-                    .iter()
-                    .position(same)
-                    .map(|i| self.taken_out.remove(i).1);
+                let before = self.told_before(made);
                 let seen = (!entered).then_some(at);
                 self.moves.push(((**made).clone(), before.unwrap_or(seen)));
             }
@@ -316,10 +310,11 @@ impl Unfolding {
                 to_ply,
                 corrected,
                 fen,
+                chess960,
             } => {
                 if let Some(fen) = fen {
                     self.start.fen.clone_from(fen);
-                    self.start.chess960 = false;
+                    self.start.chess960 = *chess960;
                 }
                 let from = self.moves.len().min(*to_ply as usize);
                 let taken_out = self.moves.split_off(from);
@@ -338,6 +333,16 @@ impl Unfolding {
             What::Questioned => self.questioned = !self.ended,
             What::Parked => self.parked = true,
         }
+    }
+
+    /// When the half-move was made, where a correction tells it again; perhaps with another number, or with other times.
+    fn told_before(&mut self, made: &MoveMade) -> Option<Option<Moment>> {
+        let find = |is_it: &dyn Fn(&MoveMade) -> bool| {
+            let mut taken_out = self.taken_out.iter();
+            taken_out.position(|(old, _)| old.uci == made.uci && is_it(old))
+        };
+        let found = find(&|old| old.clock == made.clock).or_else(|| find(&|old| old.ply == made.ply))?;
+        Some(self.taken_out.remove(found).1)
     }
 
     /// True where the clock shows the times of the present position. After a press that belongs to no half-move yet it

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     lichess::{Pacer, Pacers, Pushed, push},
     lock::Lock,
+    patient::patiently,
     public,
     writer::{Bundle, Writer},
 };
@@ -67,7 +68,12 @@ async fn once<F>(
     let Some(_lock) = Lock::wait(&settings.folder, stop).await else {
         return;
     };
-    let (writer, readers) = Writer::new(settings, gateway);
+    let (own, of) = (settings.clone(), gateway.to_owned());
+    let opened = patiently(&settings.folder, move || Writer::new(&own, &of)).await;
+    let (writer, readers) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return tracing::error!("broadcast: it cannot begin: {error}"),
+    };
     let public_games = readers.current.clone();
     let (sender, events) = mpsc::channel(TOLD);
     let pushing = async {

@@ -13,6 +13,7 @@ use super::{
     folder::{Folder, FolderError},
     note::{self, RoundNote},
     open::{OpenedRounds, open},
+    patient::patiently,
     round::{Files, Published},
     rounds::{Picture, Rounds},
     steady::SteadyClock,
@@ -188,7 +189,8 @@ impl Writer {
             return false;
         };
         let (root, notes) = (self.root.clone(), Arc::clone(&self.notes));
-        let looked = tokio::task::spawn_blocking(move || {
+        let at = self.root.clone();
+        let looked = patiently(&at, move || {
             let gone = folder.forget_missing();
             let noted = notes.iter().try_for_each(|note| note::write_missing(&root, note));
             (folder, gone, noted)
@@ -217,7 +219,7 @@ impl Writer {
         let Some(mut folder) = self.folder.take() else {
             return Ok(());
         };
-        let done = tokio::task::spawn_blocking(move || {
+        let done = patiently(&self.root, move || {
             let written = folder.write(files);
             (folder, written)
         });

@@ -113,6 +113,7 @@ mod tests {
                     to_ply: 1,
                     reason: "correction".into(),
                     fen: None,
+                    chess960: false,
                 },
             ),
         );

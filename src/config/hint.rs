@@ -6,6 +6,8 @@ use crate::game::periods;
 
 /// Quotation marks of word processors, which TOML does not know.
 const CURLY: [char; 6] = ['“', '”', '„', '‘', '’', '‚'];
+/// A space at which no line is broken, as texts on web pages have it.
+const HARD_SPACE: char = '\u{a0}';
 
 /// What to write instead of the value at `span`, of which the TOML library says `message`.
 pub(super) fn instead(text: &str, span: &Range<usize>, message: &str) -> Option<String> {
@@ -57,11 +59,37 @@ fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
     Some(format!("periods = [{}]", tables.collect::<Vec<_>>().join(", ")))
 }
 
-/// The hint on text that is no TOML, if the line shows what was meant.
-pub(super) fn of_line(text: &str, span: &Range<usize>) -> Option<String> {
-    let line = line_at(text, span.start);
-    let straight = line.trim().replace(CURLY, "\"");
-    (straight != line.trim()).then(|| format!("write straight quotes: {straight}"))
+/// The hint on text that is no TOML, if the line shows what was meant; `message` is that of the TOML library.
+pub(super) fn of_line(text: &str, span: &Range<usize>, message: &str) -> Option<String> {
+    let line = line_at(text, span.start).trim();
+    if message == "duplicate key" {
+        return Some(format!(
+            "`{line}` stands in the file before: bring both together in one place"
+        ));
+    }
+    let straight = line.replace(CURLY, "\"").replace(HARD_SPACE, " ");
+    if line.contains(CURLY) {
+        return Some(format!("write straight quotes: {straight}"));
+    }
+    if line.contains(HARD_SPACE) {
+        return Some(format!(
+            "there are spaces in it that are none, as web pages have them; write: {straight}"
+        ));
+    }
+    let (key, value) = line
+        .split_once(['=', ':'])
+        .map(|(key, value)| (key.trim(), value.trim()))?;
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_quoted = value.starts_with(['"', '\'', '[', '{']);
+    let is_bare = value.parse::<f64>().is_ok() || value == "true" || value == "false";
+    let right = match value.matches('"').count() {
+        1 if value.starts_with('"') => format!("{value}\""),
+        0 if !is_quoted && !is_bare => format!("\"{value}\""),
+        _ => value.to_owned(),
+    };
+    let is_plain = is_key && !value.is_empty() && !value.contains(['#', '\\']);
+    let meant = format!("{key} = {right}");
+    (is_plain && meant != line).then(|| format!("write: {meant}"))
 }
 
 /// The lines of the table in which `span` begins, from its header to the next.
@@ -145,6 +173,34 @@ mod tests {
         assert_eq!(
             help(&format!("{curly}{BOARD}")),
             "write straight quotes: name = \"hall\""
+        );
+        let hard = HALL.replace("name = ", "name\u{a0}= ");
+        assert_eq!(
+            help(&format!("{hard}{BOARD}")),
+            "there are spaces in it that are none, as web pages have them; write: name = \"hall\""
+        );
+        for wrong in ["name = hall", "name = \"hall"] {
+            let hall = HALL.replace("name = \"hall\"", wrong);
+            assert_eq!(
+                help(&format!("{hall}{BOARD}")),
+                "write: name = \"hall\"",
+                "{wrong}"
+            );
+        }
+        // The library finds two mistakes in this one.
+        let colon = HALL.replace("name =", "name:");
+        for said in said(&format!("{colon}{BOARD}")) {
+            assert!(said.ends_with("write: name = \"hall\""), "{said}");
+        }
+        let twice = said(&format!("{HALL}{HALL}{BOARD}"));
+        assert!(
+            twice[0].ends_with("`[gateway]` stands in the file before: bring both together in one place"),
+            "{twice:?}"
+        );
+        let port = BOARD.replace("USB0", "USB0 ");
+        assert_eq!(
+            help(&format!("{HALL}{port}")),
+            "write it without them: \"/dev/ttyUSB0\""
         );
     }
 

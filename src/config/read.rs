@@ -51,7 +51,7 @@ impl<'t> Document<'t> {
         for error in &errors {
             let help = "the file must be TOML: texts in quotes, tables in [brackets], one key = value a line";
             let span = error.span().unwrap_or_default();
-            let help = hint::of_line(self.text, &span).unwrap_or_else(|| help.to_owned());
+            let help = hint::of_line(self.text, &span, error.message()).unwrap_or_else(|| help.to_owned());
             self.problem(span, error.message(), help);
         }
         errors.is_empty().then_some(table)

@@ -143,6 +143,13 @@ impl FromStr for PortName {
     type Err = ValueError;
 
     fn from_str(text: &str) -> Result<Self, ValueError> {
+        let bare = text.trim();
+        if bare != text {
+            return refuse(
+                format!("{text:?} has spaces around it"),
+                format!("write it without them: {bare:?}"),
+            );
+        }
         let fits = match text.split_once(':') {
             Some(("usb" | "board" | "capture", rest)) => !rest.trim().is_empty(),
             Some(("bus", rest)) => text.parse::<LinkSource>().is_ok() && rest.contains('@'),

@@ -9,7 +9,7 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 
 /// Each file's path, type and content.
-const FILES: [(&str, &str, &str); 34] = [
+const FILES: [(&str, &str, &str); 35] = [
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/boards.css", CSS, include_str!("page/boards.css")),
     ("/game.css", CSS, include_str!("page/game.css")),
@@ -36,6 +36,7 @@ const FILES: [(&str, &str, &str); 34] = [
     ("/results.js", JAVASCRIPT, include_str!("page/results.js")),
     ("/renumber.js", JAVASCRIPT, include_str!("page/renumber.js")),
     ("/begin.js", JAVASCRIPT, include_str!("page/begin.js")),
+    ("/beginning.js", JAVASCRIPT, include_str!("page/beginning.js")),
     ("/binding.js", JAVASCRIPT, include_str!("page/binding.js")),
     ("/tables.js", JAVASCRIPT, include_str!("page/tables.js")),
     ("/history.js", JAVASCRIPT, include_str!("page/history.js")),

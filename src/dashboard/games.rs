@@ -143,10 +143,15 @@ impl FoldedGame {
                     time,
                 });
             }
-            Body::MovesRetracted { to_ply, reason, fen } => {
+            Body::MovesRetracted {
+                to_ply,
+                reason,
+                fen,
+                chess960,
+            } => {
                 if fen.is_some() {
                     self.start.clone_from(fen);
-                    self.chess960 = false;
+                    self.chess960 = *chess960;
                 }
                 let moves = Arc::make_mut(&mut self.moves);
                 let taken_out = moves.split_off(moves.len().min(*to_ply as usize));

@@ -137,10 +137,12 @@ pub enum Body {
         to_ply: u32,
         /// Why.
         reason: String,
-        /// The start position, of standard chess, from which the game counts now: a wrong one was put right. Later events tell the
-        /// half-moves again.
+        /// The start position from which the game counts now: a wrong one was put right. Later events tell the half-moves again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fen: Option<String>,
+        /// True where the game counts from there as one of Chess960; it is one of standard chess otherwise.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        chess960: bool,
     },
     /// Something the Laws call an irregularity.
     Irregularity(Box<Irregularity>),

@@ -103,3 +103,16 @@ codes! {
     /// The events that wait for the broker are within the bound again.
     OUTBOX_RECOVERED = "outbox_recovered",
 }
+
+/// True for what befalls the gateway, of which all its boards tell: its journal, and what waits for the broker.
+#[must_use]
+pub fn is_of_gateway(code: &str) -> bool {
+    let others = [
+        EVENTS_LOST,
+        GATEWAY_RENAMED,
+        DISK_FULL,
+        OUTBOX_FILLING,
+        OUTBOX_RECOVERED,
+    ];
+    code.starts_with("journal_") || others.contains(&code)
+}

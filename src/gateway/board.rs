@@ -46,7 +46,6 @@ use crate::{
     broadcast::GameDate,
     capture::Act,
     config::Id,
-    event::notice,
     journal::{AppendError, Journal, Notice},
     link::{Backoff, LinkSource},
     mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
@@ -150,9 +149,6 @@ impl BoardTask {
         let resume = shared.journal.resume(board).await;
         // Numbers never go back, even where the rest of the snapshot is of no use.
         let snapshot = Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq);
-        for lost in snapshot.lost() {
-            tracing::warn!(board, code = notice::SNAPSHOT_SET_ASIDE, "board {board}: {lost}");
-        }
         let epoch_ms = shared.clock.epoch_ms();
         let settings = Settings {
             epoch_ms,

@@ -320,6 +320,7 @@ mod tests {
             text: "board,white,black\n1,A,B\n".into(),
             round,
             put: true,
+            back: false,
             lichess: lichess.map(str::to_owned),
             start: None,
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    event::{Body, Event},
+    event::{Body, Event, notice},
     laws::IrregularityKind,
 };
 
@@ -18,6 +18,16 @@ pub(super) struct LogMemory {
     plies: u32,
     /// Irregularities of that game, each with its half-move.
     cases: BTreeMap<String, (IrregularityKind, u32)>,
+}
+
+/// Writes the line about a notice. What befalls the gateway is told by whoever finds it, once, and not by each board.
+fn tell_notice(event: &Event, code: &str, message: &str) {
+    if notice::is_of_gateway(code) {
+        return;
+    }
+    let board = event.board.as_str();
+    let (game, id) = (event.game, event.id.as_str());
+    tracing::warn!(board, game, code, event = id, "board {board}: {message} ({code})");
 }
 
 impl LogMemory {
@@ -33,6 +43,9 @@ impl LogMemory {
     /// Writes the line about `event`, if it is worth one.
     pub(super) fn tell(&mut self, event: &Event) {
         self.note(event);
+        if let Body::Notice { code, message } = &event.body {
+            return tell_notice(event, code, message);
+        }
         let Some((ply, words)) = self.words(event) else {
             return;
         };

@@ -116,6 +116,9 @@ pub struct PairingsAsked {
     /// Puts them in force; refused while something is wrong.
     #[serde(default)]
     pub put: bool,
+    /// With `put` and an earlier round: the present one was begun by mistake, and the games that have begun since are of this round.
+    #[serde(default)]
+    pub back: bool,
     /// The round on lichess, where the games go there: the last part of its address.
     pub lichess: Option<String>,
     /// FEN of the position with which all games of the round begin, if that is not the initial array.

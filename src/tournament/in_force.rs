@@ -90,6 +90,18 @@ impl InForce {
         self
     }
 
+    /// This round where `mistaken` was begun too early after it, and is left at `now_ms`. The games that have begun since are of this
+    /// one, and that one has yet to begin: what is known of it is kept for then.
+    #[must_use]
+    pub fn again_after(mut self, mut mistaken: Self, now_ms: i64) -> Self {
+        self.formerly.extend(mistaken.numbers());
+        self.formerly.remove(&self.round);
+        self.renumbered_ms = Some(now_ms);
+        self.text = self.text.or_else(|| mistaken.text.take());
+        (mistaken.since_ms, mistaken.last_event, mistaken.closed) = (0, None, false);
+        self.after(mistaken)
+    }
+
     /// Its number, and those that it had by mistake.
     #[must_use]
     pub fn numbers(&self) -> BTreeSet<u32> {

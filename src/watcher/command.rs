@@ -96,8 +96,8 @@ pub enum Command {
     },
 }
 
-/// Half-moves of a game that are put right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Half-moves of a game that are put right, with its beginning and their times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Correct {
     /// Number of the game on this board; the present one when it is left out.
@@ -117,6 +117,36 @@ pub struct Correct {
     /// If a later half-move cannot follow any more, it is taken out with all after it.
     #[serde(default)]
     pub drop_rest: bool,
+    /// FEN of the position with which the game began, if the record has another one. All half-moves are played from there.
+    #[serde(default)]
+    pub fen: Option<String>,
+    /// Whether the game is one of Chess960, if the record has that wrong.
+    #[serde(default)]
+    pub chess960: Option<bool>,
+    /// What the clock showed after the last half-move that is put in; if none is, after half-move `ply`.
+    #[serde(default)]
+    pub clock: Option<ClockTimes>,
+    /// From half-move `ply` on the times of White and Black are exchanged: the sides of the clock were taken for each other.
+    #[serde(default)]
+    pub exchange_clocks: bool,
+}
+
+impl Correct {
+    /// True where it changes more than the half-moves.
+    pub(super) fn is_beyond_half_moves(&self) -> bool {
+        let has_beginning = self.fen.is_some() || self.chess960.is_some();
+        has_beginning || self.clock.is_some() || self.exchange_clocks
+    }
+}
+
+/// The times of both players, as a person read them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClockTimes {
+    /// White's time in milliseconds.
+    pub white_ms: u32,
+    /// Black's time in milliseconds.
+    pub black_ms: u32,
 }
 
 /// A person's words, of a length that fits a form.

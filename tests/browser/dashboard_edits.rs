@@ -17,6 +17,7 @@ fn a_promotion_a_missed_half_move_and_forfeits() {
     a_pawn_becomes_a_knight(&mut evening);
     half_moves_are_put_in(&evening);
     nobody_came(&evening);
+    beginning_and_times(&evening);
     assert_eq!(evening.browser.complaints(), [""; 0]);
     on_a_phone(&mut evening);
 }
@@ -88,6 +89,60 @@ fn half_moves_are_put_in(evening: &Evening) {
         (&told[0]["ply"], &told[0]["source"]),
         (&json!(5), &json!("arbiter"))
     );
+}
+
+/// The game began from another position, and the sides of the clock were taken for each other.
+fn beginning_and_times(evening: &Evening) {
+    let last_told = |kind: &str| {
+        let events = journal(&evening.config(), "1");
+        events.into_iter().rfind(|event| event["type"] == kind).unwrap()
+    };
+    let before = last_told("move");
+    evening.open("#/game/gw/1/1/0");
+    let acts = "[...document.querySelectorAll('[data-act]')].map((one) => one.dataset.act).join(' ')";
+    evening.sees("the start", &format!("{acts}.includes('beginning exchange')"));
+    evening.asks("[data-act=exchange]");
+    evening.no_barriers();
+    evening.sends();
+    let exchanged = |clock: &serde_json::Value| [clock["black_ms"].clone(), clock["white_ms"].clone()];
+    hall::until(
+        "the times are exchanged",
+        std::time::Duration::from_secs(30),
+        || {
+            let clock = &last_told("move")["clock"];
+            let now = [clock["white_ms"].clone(), clock["black_ms"].clone()];
+            (now == exchanged(&before["clock"])).then_some(())
+        },
+    );
+
+    let array = "rnbqkbnr/pppppppp/8/8/8/8/1PPPPPPP/1NBQKBNR w Kkq - 0 1";
+    evening.asks("[data-act=beginning]");
+    evening.fill("fen", array);
+    evening.fill("moves", "1. g3 {slowly} g6 *");
+    evening.no_barriers();
+    evening.sends();
+    evening.sees(
+        "the half-moves are two more",
+        "document.querySelector('[data-ply=\"13\"]')",
+    );
+    assert_eq!(last_told("moves_retracted")["fen"], array);
+
+    evening.browser.click("[data-ply='2']");
+    evening.sees(
+        "the half-move",
+        "/half-move 2…/.test(document.querySelector('[data-act=clock]')?.textContent)",
+    );
+    evening.asks("[data-act=clock]");
+    evening.fill("white", "1:29:30");
+    evening.fill("black", "1:28:05");
+    evening.no_barriers();
+    evening.sends();
+    hall::until("the times are told", std::time::Duration::from_secs(30), || {
+        let events = journal(&evening.config(), "1");
+        let mut told = events.iter().rev().filter(|event| event["type"] == "move");
+        let clock = &told.find(|event| event["ply"] == 2)?["clock"];
+        (clock["white_ms"] == 5_370_000 && clock["black_ms"] == 5_285_000).then_some(())
+    });
 }
 
 /// At the other board nobody plays: Black did not come to this game, White not to the next one.

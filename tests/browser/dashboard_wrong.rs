@@ -158,3 +158,41 @@ fn who_acts_by_a_page_of_before_is_told_in_words_that_help() {
         evening.recorded("1", 1, &format!("e2e4 e7e5 {with}"));
     }
 }
+
+/// Two arbiters have heard different results. The one whose question was open longer sees that there is another one, and takes it
+/// for no mistake of the board.
+#[test]
+fn a_result_does_not_displace_one_that_another_arbiter_has_given_meanwhile() {
+    let Some(evening) = Evening::begin_with("") else {
+        return;
+    };
+    evening.boards[0].play("e2e4 e7e5 g1f3");
+    evening.recorded("1", 1, "e2e4 e7e5 g1f3");
+    let results = || {
+        let told = journal(&evening.config(), "1").into_iter();
+        let ended = told.filter(|event| event["type"] == "game_ended");
+        ended.map(|event| event["result"].clone()).collect::<Vec<_>>()
+    };
+    evening.open("#/board/gw/1");
+    speaks(&evening, "en");
+    evening.sees("the buttons", "document.querySelector('[data-verb=result]')");
+    evening.asks("[data-verb=result]");
+    let given = evening.anna("1", "result", &json!({ "result": "1-0" }));
+    assert_eq!(given["ok"], true, "{given}");
+    evening.fill("result", "0-1");
+    evening.browser.click("#dialog .primary");
+    let said = evening.sees("the refusal", "document.querySelector('.toast.bad')?.textContent");
+    assert!(said.as_str().unwrap().contains("Anna Ivanova"), "{said}");
+    assert_eq!(results(), ["1-0"]);
+    // Having seen that, the arbiter may well be right.
+    evening.sees(
+        "the result on the page",
+        "/1-0/.test(document.querySelector('.games')?.innerText)",
+    );
+    evening.asks(".games [data-verb=result]");
+    evening.fill("result", "0-1");
+    evening.sends();
+    crate::hall::until("the other result", std::time::Duration::from_secs(30), || {
+        (results() == ["1-0", "0-1"]).then_some(())
+    });
+}

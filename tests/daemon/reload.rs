@@ -301,6 +301,13 @@ async fn other_rules_and_another_port_come(wiring: Wiring) {
     .await;
     let is_notice = |got: &Got| got.topic.ends_with("/1/event/notice") && got.json()["code"] == "rules_wait";
     assert_eq!(here.all().iter().filter(|got| is_notice(got)).count(), 1);
+    // Who reads nothing but the log hears of it, too.
+    let log = hall.log();
+    let line = log.lines().find(|line| line.contains("(rules_wait)"));
+    assert!(
+        line.is_some_and(|line| line.contains(" WARN ") && line.contains("board 1: ")),
+        "{log}"
+    );
     assert_eq!(answers(), 2, "other rules need no other task");
     let games = here
         .all()

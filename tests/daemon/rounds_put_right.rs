@@ -96,6 +96,57 @@ async fn a_round_that_was_begun_by_mistake_is_left_again_and_loses_nothing() {
 }
 
 #[tokio::test]
+async fn a_round_that_was_begun_too_early_gives_its_games_to_the_one_before() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let text = table("Berg,Dorn");
+    hall.arbiter.done("pairings", pairings(&text, 1, true)).await;
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    hall.arbiter.done("results", enter(2, "0-1")).await;
+    // A player comes late for his game of the first round, and loses it.
+    let lost = to_board(&hall, "1", "result", forfeit("late", "-/+", 1)).await;
+    assert_eq!(lost["ok"], true, "{lost}");
+    hall.has(
+        "open/round-2/game-1.pgn",
+        &["[White \"Tal\"]", "[Result \"0-1\"]"],
+    );
+
+    let put = hall.arbiter.done("pairings", pairings(&text, 1, true)).await;
+    assert_eq!(
+        put["present"], 2,
+        "only a person knows that it was a mistake: {put}"
+    );
+    let mut back = pairings(&text, 1, true);
+    back["back"] = true.into();
+    let put = hall.arbiter.done("pairings", back).await;
+    assert_eq!(
+        (&put["round"], &put["present"]),
+        (&json!(1), &Value::Null),
+        "{put}"
+    );
+    let named = hall.arbiter.event("names_corrected", 1).await;
+    assert_eq!(named["round"], 1, "{named}");
+    hall.has(
+        "open/round-1/game-1.pgn",
+        &["[White \"Moss\"]", "[Round \"1.1\"]", "[Result \"0-1\"]"],
+    );
+    let is_there = |hall: &Hall| hall.folder.path().join("open/round-2").exists();
+    assert!(!is_there(&hall));
+
+    // It is so over a kill, and when the second round begins, it has none of these games and what was entered for it.
+    hall.kill().await;
+    hall.has("open/round-1/game-1.pgn", &["[Result \"0-1\"]"]);
+    assert!(!is_there(&hall));
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    hall.has("open/round-2/game-1.pgn", &["[White \"Tal\"]", "[Result \"*\"]"]);
+    hall.has(THIRD[1], &["[Result \"0-1\"]"]);
+    hall.has(
+        "open/round-1/game-1.pgn",
+        &["[White \"Moss\"]", "[Result \"0-1\"]"],
+    );
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+#[tokio::test]
 async fn a_name_that_is_spelt_right_keeps_its_result_and_other_players_do_not() {
     let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
     hall.arbiter

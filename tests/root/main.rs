@@ -29,6 +29,7 @@ mod station;
 mod wiring;
 
 mod faults_numbers;
+mod folder_hangs;
 mod journal_faults;
 mod journal_found;
 mod journal_place;

@@ -148,10 +148,10 @@ fn a_service_manager_that_does_not_listen_keeps_nobody_waiting() {
 }
 
 /// A file system on which every write waits, until this is dropped.
-struct Frozen<'a>(&'a Path);
+pub(super) struct Frozen<'a>(&'a Path);
 
 impl<'a> Frozen<'a> {
-    fn new(at: &'a Path) -> Option<Self> {
+    pub(super) fn new(at: &'a Path) -> Option<Self> {
         let status = Command::new("fsfreeze").arg("-f").arg(at).status();
         status.is_ok_and(|status| status.success()).then_some(Self(at))
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     broadcast::runs::Moment,
-    event::{Body, Event, GameResult, MoveMade, Source, notice},
+    event::{Body, CompletedBy, Event, GameResult, MoveMade, Source, notice},
 };
 
 #[derive(Clone, Debug)]
@@ -31,8 +31,10 @@ pub(super) enum What {
         to_ply: u32,
         /// True where the half-moves that follow are told again.
         corrected: bool,
-        /// Where the game counts from another start position now, of standard chess.
+        /// Where the game counts from another start position now.
         fen: Option<String>,
+        /// True where it counts from there as one of Chess960.
+        chess960: bool,
     },
     Ended {
         result: GameResult,
@@ -77,10 +79,17 @@ impl What {
             }),
             Body::Move(made) => Self::Moved {
                 made: Box::new(made.clone()),
-                entered: told.source == Some(Source::Arbiter) && made.clock.is_none(),
+                entered: told.source == Some(Source::Arbiter)
+                    && (made.clock.is_none() || made.completed_by == CompletedBy::Ruling),
             },
-            Body::MovesRetracted { to_ply, reason, fen } => Self::Retracted {
+            Body::MovesRetracted {
+                to_ply,
+                reason,
+                fen,
+                chess960,
+            } => Self::Retracted {
                 to_ply: *to_ply,
+                chess960: *chess960,
                 corrected: reason == "corrected_by_arbiter" || fen.is_some(),
                 fen: fen.clone(),
             },

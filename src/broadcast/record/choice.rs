@@ -45,7 +45,12 @@ impl Choice {
         game.take(&act.what, act.at);
         let goes_on = game.is_decided() || matches!(act.what, What::Resumed);
         let is_free = !*waits;
-        let is_given_up = matches!(act.what, What::Ended { result: GameResult::Open });
+        let is_given_up = matches!(
+            act.what,
+            What::Ended {
+                result: GameResult::Open
+            }
+        );
         if Some(i) == self.shown {
             if is_given_up {
                 self.show_another(i);
@@ -63,12 +68,17 @@ impl Choice {
         let after = self.games[given_up + 1..].iter();
         let decided = after.clone().position(|after| after.game.is_decided());
         let after = decided.or_else(|| after.len().checked_sub(1));
-        let before = || self.games[..given_up].iter().rposition(|before| before.game.is_decided());
+        let before = || {
+            self.games[..given_up]
+                .iter()
+                .rposition(|before| before.game.is_decided())
+        };
         self.shown = after.map(|n| given_up + 1 + n).or_else(before).or(self.shown);
     }
 
     fn is_decided(&self) -> bool {
-        self.shown.is_some_and(|shown| self.games[shown].game.is_decided())
+        self.shown
+            .is_some_and(|shown| self.games[shown].game.is_decided())
     }
 
     /// The shown game; none before the first.

@@ -22,7 +22,7 @@ export async function giveResult(board, game, results = RESULTS) {
   const answer = await ask(title, versus(game.players), [field(t("the_result"), choice("result", options)), field(t("reason"), words("reason"))],
     { send: t("result_button") });
   if (!answer) return;
-  const fields = { result: answer.result, game: game.number };
+  const fields = { result: answer.result, game: game.number, expect_seq: board.seq };
   if (answer.reason.trim()) fields.reason = answer.reason;
   await command(board, "result", fields);
 }
@@ -36,7 +36,7 @@ export async function takeResultBack(board, game) {
   const answer = await ask(title, `${versus(game.players)}. ${t(game.present ? "resume_what" : "resume_past_what")}`,
     [field(t("reason"), words("reason"))], { send: t("resume"), danger: true });
   if (!answer) return;
-  const fields = { game: game.number };
+  const fields = { game: game.number, expect_seq: board.seq };
   if (answer.reason.trim()) fields.reason = answer.reason;
   await command(board, "resume", fields);
 }

@@ -8,7 +8,7 @@ import { moveName, squaresOf, t } from "./words.js";
 
 /** Sends a correction. Where half-moves after it do not follow any more, asks whether they are taken out.
  * Whether it was carried out. */
-async function correct(game, order) {
+export async function correct(game, order) {
   const fields = { game: game.number, expect_seq: game.seq, ...order };
   const error = await command(game, "correct", fields, { known: "no_such_move" });
   if (error?.code !== "no_such_move") return !error;

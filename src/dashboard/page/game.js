@@ -2,6 +2,7 @@
 
 import { giveResult, takeResultBack } from "./answers.js";
 import { tellTheAsked } from "./ask.js";
+import { exchangeClocks, putBeginning, putClock } from "./beginning.js";
 import { Board, described } from "./board.js";
 import { caseLink } from "./cases.js";
 import { moveList } from "./detail.js";
@@ -133,6 +134,8 @@ export class GamePage {
       ply ? act("change", () => this.editor.start(game, ply, 1)) : null,
       ply ? act("insert", () => this.editor.start(game, ply, 0)) : null,
       ply ? act("delete", () => deleteHalfMove(game, ply)) : null,
-      last ? act("append", () => this.editor.start(game, ply + 1, 0)) : null);
+      last ? act("append", () => this.editor.start(game, ply + 1, 0)) : null,
+      ply ? act("clock", () => putClock(game, ply)) : act("beginning", () => putBeginning(game)),
+      !ply && game.moves.length ? act("exchange", () => exchangeClocks(game)) : null);
   }
 }

@@ -1,6 +1,6 @@
 // Rounds: pairings are pasted or taken from a file, looked through, shown and put in force; a round is closed.
 
-import { askGateway, field } from "./ask.js";
+import { ask, askGateway, field } from "./ask.js";
 import { NextRound, openSeat, roundName } from "./begin.js";
 import { h, say } from "./dom.js";
 import { lockNote, obstacle } from "./lock.js";
@@ -32,9 +32,11 @@ function isCyrillic(bytes) {
   return far > near;
 }
 
-/** Text of a file as pairing programs write it: UTF-8, or what was there before. */
+/** Text of a file as pairing programs write it: UTF-8, UTF-16 where it says so, or what was there before. */
 async function textOf(file) {
   const bytes = await file.arrayBuffer();
+  const utf16 = { "255,254": "utf-16le", "254,255": "utf-16be" }[new Uint8Array(bytes).slice(0, 2).join()];
+  if (utf16) return new TextDecoder(utf16).decode(bytes);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
@@ -220,10 +222,19 @@ class Rounds {
     this.#allow(!wrong.length && refused == null);
   }
 
-  async #put() {
-    const state = await this.#ask("pairings", { ...this.#fields(), put: true });
+  async #put(back = false) {
+    const state = await this.#ask("pairings", { ...this.#fields(), put: true, ...(back && { back }) });
     if (!state) return;
     this.#done(t(state.present ? "pairings_put_right" : "pairings_done", state));
+    if (!state.present) return;
+    const button = h("button", { type: "button", class: "plain", "data-action": "back", onclick: () => this.#goBack(state) }, t("pairings_back", state));
+    this.found.append(h("div", { class: "buttons" }, button));
+  }
+
+  /** The present round was begun by mistake, and games have begun since. */
+  async #goBack(rounds) {
+    const answer = await ask(t("pairings_back_title", rounds), t("pairings_back_what", rounds), [], { send: t("pairings_back_button", rounds), danger: true });
+    if (answer) await this.#put(true);
   }
 
   /** It is in force: what was looked through before was looked through with something else. */

@@ -151,6 +151,10 @@ impl Desk {
         Ok(Next {
             in_force: InForce {
                 round: begin,
+                results: self
+                    .known(begin)
+                    .map(|known| known.results.clone())
+                    .unwrap_or_default(),
                 text: self.present(present).and_then(|present| present.text.clone()),
                 lichess: asked.lichess.clone(),
                 start: asked.start.clone(),

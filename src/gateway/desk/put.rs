@@ -1,7 +1,7 @@
 //! Checks pairings, and puts them in force.
 //!
 //! Pairings of an earlier round put that round right while the present one is played, which goes on meanwhile. While nothing
-//! of the present round is played, somebody began it by mistake: then the earlier one is in force again.
+//! of the present round is played, or where a person says so, somebody began it by mistake: then the earlier one is in force again.
 
 use std::path::Path;
 
@@ -60,7 +60,8 @@ impl Desk {
         }
         let put = PairingsPut {
             next,
-            is_new: before.is_none(),
+            is_new: before.is_none_or(|before| before.since_ms == 0),
+            back: asked.back,
             former,
             pairings: checked.pairings,
             present: self.leaving(&config),
@@ -72,7 +73,7 @@ impl Desk {
     }
 
     /// What is known of a round that is in force, or was.
-    fn known(&self, round: u32) -> Option<&InForce> {
+    pub(super) fn known(&self, round: u32) -> Option<&InForce> {
         self.in_force.as_ref()?.of_round(round)
     }
 
@@ -126,12 +127,14 @@ fn asked_round(asked: &PairingsAsked, before: Option<&InForce>) -> InForce {
     let or_before = |asked: &Option<String>, before: Option<&Option<String>>| {
         asked.clone().or_else(|| before.cloned().flatten())
     };
+    // A round that was begun by mistake, and left again, has not begun.
+    let began = before.map(|before| before.since_ms).filter(|began| *began != 0);
     InForce {
         round: asked.round,
         results: before.map(|before| before.results.clone()).unwrap_or_default(),
         lichess: or_before(&asked.lichess, before.map(|before| &before.lichess)),
         start: or_before(&asked.start, before.map(|before| &before.start)),
-        since_ms: before.map_or_else(wall_ms, |before| before.since_ms),
+        since_ms: began.unwrap_or_else(wall_ms),
         last_event: before.and_then(|before| before.last_event),
         formerly: before.map(|before| before.formerly.clone()).unwrap_or_default(),
         renumbered_ms: before.and_then(|before| before.renumbered_ms),
@@ -146,6 +149,8 @@ struct PairingsPut {
     next: InForce,
     /// True where nothing was known of that round.
     is_new: bool,
+    /// True where the present round was begun by mistake, whatever was played since.
+    back: bool,
     /// The pairings of that round before.
     former: Option<Pairings>,
     pairings: Pairings,
@@ -159,6 +164,7 @@ impl PairingsPut {
         let Self {
             mut next,
             is_new,
+            back,
             mut former,
             pairings,
             present,
@@ -187,9 +193,16 @@ impl PairingsPut {
         let mut state = json!({ "round": round, "put": true, "noted": moved });
         let played = present
             .as_ref()
-            .filter(|present| present.round > round)
+            .filter(|present| present.round > round && !back)
             .map(|present| is_played(path, present, folder));
         let next = match (played, present) {
+            (None, Some(present)) if present.round > round => {
+                tracing::warn!(
+                    "round {} was begun by mistake: round {round} goes on",
+                    present.round
+                );
+                next.again_after(present, wall_ms())
+            }
             (Some(Err(reason)), _) => return refused(answer, &Refused::Unreadable(reason)),
             (Some(Ok(true)), Some(mut present)) => {
                 state["present"] = present.round.into();

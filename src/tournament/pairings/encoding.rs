@@ -1,7 +1,15 @@
-//! Decodes text as pairing programs write it: in UTF-8, or in the older code page of their country.
+//! Decodes text as pairing programs write it: in Unicode, or in the older code page of their country.
 
-/// The text of a file: UTF-8, else Windows-1251 where it is Cyrillic, else Latin-1.
+use crate::files::plain;
+
+/// The text of a file: UTF-16 where it says so, UTF-8, else Windows-1251 where it is Cyrillic, else Latin-1. Lines may end as they
+/// once did on a Mac.
 pub(super) fn text_of(bytes: Vec<u8>) -> String {
+    let text = plain::utf_16(&bytes).unwrap_or_else(|| of_code_page(bytes));
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+fn of_code_page(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes();
         let of = if is_cyrillic(bytes) {
@@ -65,5 +73,8 @@ mod tests {
         assert_eq!(text_of(b"1,M\xfcller,Sm\xe5".to_vec()), "1,Müller,Små");
         assert_eq!(text_of("1,Алёхин,Müller".into()), "1,Алёхин,Müller");
         assert_eq!(text_of(b"\xf6".to_vec()), "ö");
+        let utf_16 = "\u{feff}1\tАлёхин\r\n".encode_utf16().flat_map(u16::to_le_bytes);
+        assert_eq!(text_of(utf_16.collect()), "1\tАлёхин\n");
+        assert_eq!(text_of(b"board,white\r1,Tal\r".to_vec()), "board,white\n1,Tal\n");
     }
 }

@@ -15,7 +15,11 @@ use crate::{
     watcher::{
         Settings,
         command::{Command, CommandError, Reply},
-        game::{Made, correct::in_common, record::GameRecord},
+        game::{
+            Made,
+            correct::{CORRECTED, CorrectedRecord},
+            record::GameRecord,
+        },
         not_now::NotNow,
         outbox::Outbox,
         state::GameView,
@@ -89,12 +93,17 @@ impl Past {
                     self.record.push(made);
                 }
             }
-            Body::MovesRetracted { to_ply, fen, reason } => {
+            Body::MovesRetracted {
+                to_ply,
+                fen,
+                reason,
+                chess960,
+            } => {
                 self.record.truncate(*to_ply as usize);
-                // A wrong array of standard chess was put right; or Black began, by whatever rule.
+                // Former versions did not tell that of a game in which Black began.
                 let mode = match reason.as_str() {
                     notice::BLACK_BEGAN => self.record.mode(),
-                    _ => CastlingMode::Standard,
+                    _ => CastlingMode::from_chess960(*chess960),
                 };
                 if let Some(start) = fen.as_ref().and_then(|fen| stand_of_fen(fen, mode)) {
                     self.record = GameRecord::new(Arc::new(start));
@@ -192,7 +201,7 @@ impl Past {
             Command::Resume { reason, .. } => Ok(vec![Body::GameResumed {
                 reason: reason.map(Into::into),
             }]),
-            Command::Correct(order) => Ok(self.corrections(&self.record.corrected(&order)?)),
+            Command::Correct(order) => Ok(self.corrections(self.record.corrected(&order)?)),
             Command::Dismiss { irregularity } => self.close(irregularity, Resolution::Dismissed),
             Command::Accept { irregularity } => self.close(irregularity, Resolution::Stands),
             Command::Reopen { irregularity } => {
@@ -236,14 +245,18 @@ impl Past {
         Ok(vec![Body::IrregularityResolved { irregularity, how }])
     }
 
-    fn corrections(&self, made: &[Made]) -> Vec<Body> {
-        let kept = in_common(&self.record, made);
+    fn corrections(&self, corrected: CorrectedRecord) -> Vec<Body> {
+        let kept = corrected.kept_of(&self.record);
+        let CorrectedRecord { start, made } = corrected;
         let mut bodies = Vec::new();
-        if kept < self.record.len() {
+        if start.is_some() || kept < self.record.len() {
             bodies.push(Body::MovesRetracted {
                 to_ply: kept as u32,
-                reason: "corrected_by_arbiter".into(),
-                fen: None,
+                reason: CORRECTED.into(),
+                chess960: start
+                    .as_ref()
+                    .is_some_and(|start| start.mode() == CastlingMode::Chess960),
+                fen: start.map(|start| start.fen()),
             });
         }
         let new = made.iter().enumerate().skip(kept);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     board::{Placement, Stand},
-    event::{Body, Certainty, Resolution, notice},
+    event::{Certainty, Resolution, notice},
     laws::IrregularityKind,
     watcher::{
         arrays::{array_with_pawn_astray, is_full_array},
@@ -124,13 +124,7 @@ pub(super) fn look_for_put_right(
     if stands.placement() != seen || !ctx.still_for(REST_MS) {
         return;
     }
-    let body = Body::MovesRetracted {
-        to_ply: 0,
-        reason: notice::ARRAY_PUT_RIGHT.into(),
-        fen: Some(right.fen()),
-    };
-    course.emit(ctx, None, body);
-    course.record = GameRecord::new(right);
+    course.count_from(ctx, right, notice::ARRAY_PUT_RIGHT);
     for made in record {
         course.enter(ctx, made);
     }
@@ -212,17 +206,12 @@ pub(in crate::watcher) fn begin_otherwise(
     beginning: Beginning,
 ) -> Option<Finding> {
     let Beginning { start, press, how } = beginning;
-    let body = Body::MovesRetracted {
-        to_ply: 0,
-        reason: match how {
-            How::PawnAstray => IrregularityKind::InitialPositionWrong.as_str().into(),
-            How::ByBlack => notice::BLACK_BEGAN.into(),
-        },
-        fen: Some(start.fen()),
+    let reason = match how {
+        How::PawnAstray => IrregularityKind::InitialPositionWrong.as_str(),
+        How::ByBlack => notice::BLACK_BEGAN,
     };
-    course.emit(ctx, None, body);
     let side = start.turn();
-    course.record = GameRecord::new(start);
+    course.count_from(ctx, start, reason);
     course.restart_lines(ctx);
     course.lines.press(press.at, ctx.sensed, side);
     presses.judged = Some(Press { side, ..press });

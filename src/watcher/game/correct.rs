@@ -3,12 +3,17 @@
 
 use std::sync::Arc;
 
-use shakmaty::{CastlingMode, Square, uci::UciMove};
+use shakmaty::{
+    CastlingMode, Square,
+    fen::{Fen, ParseFenError},
+    uci::UciMove,
+};
 
 use super::{Made, Open, cases::Cases, course::Course, names, press::PressQueue, record::GameRecord};
 use crate::{
     board::{Code, Explanation, IllegalAct, PlyKind, Stand, explain},
-    event::{CompletedBy, Resolution},
+    event::{ClockState, CompletedBy, Resolution},
+    terms::Side,
     time::Millis,
     watcher::{
         command::{CommandError, Correct},
@@ -20,12 +25,95 @@ use crate::{
 /// Largest number of half-moves that one command may put in.
 const MOST_INSERTED: usize = 600;
 
+/// Why half-moves are taken off the record that a person puts right.
+pub(in crate::watcher) const CORRECTED: &str = "corrected_by_arbiter";
+
+/// What a person's correction makes of a record.
+pub(in crate::watcher) struct CorrectedRecord {
+    /// The position from which the game counts; none where it is that of before.
+    pub(in crate::watcher) start: Option<Arc<Stand>>,
+    pub(in crate::watcher) made: Vec<Made>,
+}
+
+impl CorrectedRecord {
+    /// How many half-moves of `record` stay as they are, with their times.
+    pub(in crate::watcher) fn kept_of(&self, record: &[Made]) -> usize {
+        match self.start {
+            Some(_) => 0,
+            None => in_common(record, &self.made).min(
+                record
+                    .iter()
+                    .zip(&self.made)
+                    .take_while(|(old, new)| old.clock == new.clock)
+                    .count(),
+            ),
+        }
+    }
+
+    /// The position after its last half-move.
+    fn stand(&self, record: &GameRecord) -> Arc<Stand> {
+        let start = self.start.as_ref().unwrap_or(&record.start);
+        self.made.last().map_or(start, |made| &made.stand).clone()
+    }
+
+    /// Plays the half-moves `rest` from here.
+    fn play_on(&mut self, record: &GameRecord, rest: &[Made], drop_rest: bool) -> Result<(), CommandError> {
+        for old in rest {
+            let stand = self.stand(record);
+            match follows(old, &stand) {
+                Some(next) => self.made.push(next),
+                None if drop_rest => break,
+                None => {
+                    return Err(no_move(
+                        self.made.len() + 1,
+                        &old.uci.to_string(),
+                        &stand,
+                        "it does not follow any more; change it, too, or send `drop_rest`: true",
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the half-moves the times that `order` says.
+    fn set_clocks(&mut self, order: &Correct) -> Result<(), CommandError> {
+        let first = order.ply as usize - 1;
+        if order.exchange_clocks {
+            for clock in self
+                .made
+                .iter_mut()
+                .skip(first)
+                .filter_map(|made| made.clock.as_mut())
+            {
+                *clock = ClockState {
+                    white_ms: clock.black_ms,
+                    black_ms: clock.white_ms,
+                    running: clock.running.map(Side::opponent),
+                };
+            }
+        }
+        let Some(times) = order.clock else {
+            return Ok(());
+        };
+        let have = self.made.len();
+        let set = self.made.get_mut(first + order.insert.len().max(1) - 1);
+        let made = set.ok_or(NotNow::PlyOutside { have, most: have })?;
+        made.clock = Some(ClockState {
+            white_ms: times.white_ms.into(),
+            black_ms: times.black_ms.into(),
+            running: Some(made.stand.turn().into()),
+        });
+        Ok(())
+    }
+}
+
 impl GameRecord {
-    /// The half-moves as `order` has them.
+    /// The record as `order` has it.
     ///
     /// # Errors
     /// An error says that a half-move does not exist or cannot be played.
-    pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<Vec<Made>, CommandError> {
+    pub(in crate::watcher) fn corrected(&self, order: &Correct) -> Result<CorrectedRecord, CommandError> {
         let have = self.plies();
         let (ply, delete) = (order.ply as usize, order.delete as usize);
         if ply == 0 || ply > have + 1 {
@@ -41,42 +129,51 @@ impl GameRecord {
             }
             .into());
         }
+        let mut corrected = CorrectedRecord {
+            start: self.other_start(order)?,
+            made: Vec::new(),
+        };
+        match corrected.start {
+            Some(_) => corrected.play_on(self, &self[..ply - 1], false)?,
+            None => corrected.made = self[..ply - 1].to_vec(),
+        }
         let mut known = self.clone();
         known.truncate(ply - 1);
-        let mut made = self[..ply - 1].to_vec();
-        let mut stand = self.stand_at(ply - 1).clone();
-        let at = made.last().map_or(Millis(0), |made| made.at);
+        let at = corrected.made.last().map_or(Millis(0), |made| made.at);
         for text in &order.insert {
-            let entered = known.entered(&stand, text, order.illegal, at, made.len() + 1);
-            let Some(entered) = entered else {
+            let (number, stand) = (corrected.made.len() + 1, corrected.stand(self));
+            let Some(entered) = known.entered(&stand, text, order.illegal, at, number) else {
                 return Err(no_move(
-                    made.len() + 1,
+                    number,
                     text,
                     &stand,
                     "give another, or send `illegal`: true with its UCI where an illegal move stands",
                 ));
             };
-            stand = entered.stand.clone();
-            made.push(entered);
+            corrected.made.push(entered);
         }
-        for old in &self[ply - 1 + delete..] {
-            match follows(old, &stand) {
-                Some(next) => {
-                    stand = next.stand.clone();
-                    made.push(next);
-                }
-                None if order.drop_rest => break,
-                None => {
-                    return Err(no_move(
-                        made.len() + 1,
-                        &old.uci.to_string(),
-                        &stand,
-                        "it does not follow any more; change it, too, or send `drop_rest`: true",
-                    ));
-                }
-            }
+        corrected.play_on(self, &self[ply - 1 + delete..], order.drop_rest)?;
+        corrected.set_clocks(order)?;
+        Ok(corrected)
+    }
+
+    /// The position from which the game counts by `order`; none where it does already.
+    fn other_start(&self, order: &Correct) -> Result<Option<Arc<Stand>>, CommandError> {
+        if order.fen.is_none() && order.chess960.is_none() {
+            return Ok(None);
         }
-        Ok(made)
+        let mode = order.chess960.map_or(self.mode(), CastlingMode::from_chess960);
+        let fen = order.fen.clone().unwrap_or_else(|| self.start.fen());
+        let parsed: Fen = fen
+            .parse()
+            .map_err(|error: ParseFenError| CommandError::BadFen(error.to_string()))?;
+        let start = Stand::of_setup(parsed.into_setup(), mode);
+        if mode == self.mode() && start.fen() == self.start.fen() {
+            return Ok(None);
+        }
+        let is_game = start.chess().is_some() && start.setup().fullmoves.get() as usize <= MOST_INSERTED;
+        let no_game = || CommandError::BadFen("no game can begin in this position".to_owned());
+        is_game.then(|| Some(Arc::new(start))).ok_or_else(no_game)
     }
 
     /// The position after a half-move that a player has written down and not made.
@@ -91,12 +188,12 @@ impl GameRecord {
     /// Half-move `ply` as a person enters it; none where it cannot be played. One that was on the record before has the times of
     /// then.
     fn entered(&self, stand: &Arc<Stand>, text: &str, illegal: bool, at: Millis, ply: usize) -> Option<Made> {
-        let (kind, after) = match legal(stand, text, self.mode()) {
+        let (kind, after) = match legal(stand, text, stand.mode()) {
             Some(found) => found,
             None if illegal => carried(stand, text)?,
             None => return None,
         };
-        let (uci, san) = names(stand, &kind, self.mode());
+        let (uci, san) = names(stand, &kind, stand.mode());
         let before = self.former(ply, &uci.to_string(), &after);
         Some(Made {
             kind,
@@ -194,12 +291,21 @@ pub(super) fn put_right(
     presses: &PressQueue,
     order: &Correct,
 ) -> Result<bool, CommandError> {
-    let mut made = course.record.corrected(order)?;
-    let kept = in_common(&course.record, &made);
-    if kept == made.len() && kept == course.record.plies() {
+    let corrected = course.record.corrected(order)?;
+    let kept = corrected.kept_of(&course.record);
+    let CorrectedRecord { start, mut made } = corrected;
+    if start.is_none() && kept == made.len() && kept == course.record.plies() {
         return Ok(false);
     }
-    course.retract(ctx, kept, "corrected_by_arbiter");
+    match start {
+        Some(start) => {
+            course.record.truncate(0);
+            let former = std::mem::take(&mut course.record.former);
+            course.count_from(ctx, start, CORRECTED);
+            course.record.former = former;
+        }
+        None => course.retract(ctx, kept, CORRECTED),
+    }
     for next in made.drain(kept..) {
         course.enter(ctx, next);
     }

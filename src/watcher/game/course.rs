@@ -4,7 +4,7 @@ mod account;
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, Color, Move, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, Move, uci::UciMove};
 
 use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
@@ -152,8 +152,22 @@ impl Course {
             to_ply: to as u32,
             reason: reason.into(),
             fen: None,
+            chess960: false,
         };
         self.emit(ctx, None, body);
+    }
+
+    /// The game began from `start`, and the record has another position: the game counts from there, and its half-moves have yet to
+    /// be entered.
+    pub(in crate::watcher) fn count_from(&mut self, ctx: &mut Ctx<'_>, start: Arc<Stand>, reason: &str) {
+        let body = Body::MovesRetracted {
+            to_ply: 0,
+            reason: reason.into(),
+            fen: Some(start.fen()),
+            chess960: start.mode() == CastlingMode::Chess960,
+        };
+        self.emit(ctx, None, body);
+        self.record = GameRecord::new(start);
     }
 
     /// Number of half-moves of the record that the best hypothesis contains.

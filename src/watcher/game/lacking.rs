@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     board::{Code, PlyKind, Stand},
-    event::{Body, Certainty},
+    event::Certainty,
     laws::IrregularityKind,
     watcher::{arrays::castling_of, ctx::Ctx},
 };
@@ -84,13 +84,8 @@ fn played_without(record: &GameRecord, square: Square, act: (Square, Square)) ->
 
 /// The game has the half-moves of `record`.
 fn begin_without(ctx: &mut Ctx<'_>, course: &mut Course, presses: &PressQueue, record: &GameRecord) {
-    let body = Body::MovesRetracted {
-        to_ply: 0,
-        reason: IrregularityKind::InitialPositionWrong.as_str().into(),
-        fen: Some(record.start.fen()),
-    };
-    course.emit(ctx, None, body);
-    course.record = GameRecord::new(record.start.clone());
+    let reason = IrregularityKind::InitialPositionWrong.as_str();
+    course.count_from(ctx, record.start.clone(), reason);
     for made in record.iter() {
         course.enter(ctx, made.clone());
     }

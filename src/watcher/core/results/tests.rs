@@ -1,5 +1,6 @@
 //! Results, corrections and cases, of the present game and of earlier ones.
 
+mod beginnings;
 mod beside_offence;
 mod entered;
 mod given_back;
@@ -52,12 +53,10 @@ fn resume() -> Command {
 
 fn correct(ply: u32, delete: u32, insert: &[&str]) -> Correct {
     Correct {
-        game: None,
         ply,
         delete,
         insert: insert.iter().map(|text| (*text).to_owned()).collect(),
-        illegal: false,
-        drop_rest: false,
+        ..Correct::default()
     }
 }
 
