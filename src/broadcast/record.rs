@@ -9,7 +9,7 @@ mod choice;
 use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
 
 use act::{Noted, PublicAct, Start, What};
-use choice::Choice;
+use choice::GameChoice;
 
 use super::{
     clocks::{Readings, TimedClock},
@@ -193,7 +193,7 @@ impl PublicRecord {
     #[must_use]
     pub fn shown(&self, now_ms: i64, delay: Delay) -> Option<ShownGame> {
         let starts = self.runs.starts();
-        let mut choice = Choice::default();
+        let mut choice = GameChoice::default();
         for (_, act) in self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms) {
             choice.take(act);
         }

@@ -176,7 +176,7 @@ fn a_result_does_not_displace_one_that_another_arbiter_has_given_meanwhile() {
     evening.open("#/board/gw/1");
     speaks(&evening, "en");
     evening.sees("the buttons", "document.querySelector('[data-verb=result]')");
-    evening.asks("[data-verb=result]");
+    evening.asks(".acts [data-verb=result]");
     let given = evening.anna("1", "result", &json!({ "result": "1-0" }));
     assert_eq!(given["ok"], true, "{given}");
     evening.fill("result", "0-1");
@@ -189,7 +189,7 @@ fn a_result_does_not_displace_one_that_another_arbiter_has_given_meanwhile() {
         "the result on the page",
         "/1-0/.test(document.querySelector('.games')?.innerText)",
     );
-    evening.asks(".games [data-verb=result]");
+    evening.asks(".acts [data-verb=result]");
     evening.fill("result", "0-1");
     evening.sends();
     crate::hall::until("the other result", std::time::Duration::from_secs(30), || {

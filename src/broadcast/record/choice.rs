@@ -12,7 +12,7 @@ use crate::event::GameResult;
 
 /// The games of a board in the order in which they began, and the one that is shown.
 #[derive(Default)]
-pub(super) struct Choice {
+pub(super) struct GameChoice {
     games: Vec<Candidate>,
     shown: Option<usize>,
 }
@@ -23,7 +23,7 @@ struct Candidate {
     waits: bool,
 }
 
-impl Choice {
+impl GameChoice {
     /// Takes the next act.
     pub(super) fn take(&mut self, act: &PublicAct) {
         if let What::Started(start) = &act.what {

@@ -90,13 +90,19 @@ export async function report(board, game) {
   if (answer.note.trim()) fields.note = answer.note;
   if (answer.written_move && CLAIMS.includes(answer.kind)) fields.written_move = answer.written_move;
   if (answer.kind === "flag_fall") fields.confirmed = false;
-  const error = await command(board, "report", fields, { known: "contradicts_clock" });
-  if (error?.code !== "contradicts_clock") return;
-  const [, shown, side] = /(\d+:\d\d) for (\w+)/.exec(error.message) ?? [];
-  const whose = t(side === "Black" ? "black" : "white");
-  const again = await ask(t("contradicts_title"), t("contradicts_what", { shown, side: whose }), [], { send: t("contradicts_button"), danger: true });
+  const error = await command(board, "report", fields, { known: ["contradicts_clock", "told_already"] });
+  const again = await (error?.code === "contradicts_clock" ? askOfClock(error) : error?.code === "told_already" ? askOfSecond() : null);
   if (again) await command(board, "report", { ...fields, confirmed: true });
 }
+
+function askOfClock({ message }) {
+  const [, shown, side] = /(\d+:\d\d) for (\w+)/.exec(message) ?? [];
+  const whose = t(side === "Black" ? "black" : "white");
+  return ask(t("contradicts_title"), t("contradicts_what", { shown, side: whose }), [], { send: t("contradicts_button"), danger: true });
+}
+
+/** The board, or another arbiter, has told it already. */
+const askOfSecond = () => ask(t("told_title"), t("told_what"), [], { send: t("told_button"), danger: true });
 
 /** Offers the half-moves that a claimant may have written down. */
 async function offer(list, board) {

@@ -34,9 +34,14 @@ export function refusedMove({ code, message }) {
   return { ply: Number(found[1]), name: /^[a-h][1-8][a-h][1-8]/.test(found[2]) ? seenMove(found[2]).split(" ")[0] : found[2] };
 }
 
-/** Sends a command and says when it is done; the error where it was refused. Where `known` names its code, the
+/** The newest event of each board that came of our own commands: the page may show it a moment later. */
+const caused = new Map();
+
+/** Sends a command and says when it is done; the error where it was refused. Where `known` has its code, the
  * caller says what to do about it. */
-export async function command(board, verb, fields, { known = "", quiet = false } = {}) {
+export async function command(board, verb, fields, { known = [], quiet = false } = {}) {
+  const key = `${board.gateway}/${board.board}`;
+  if (fields.expect_seq != null) fields = { ...fields, expect_seq: Math.max(fields.expect_seq, caused.get(key) ?? 0) };
   let reply;
   try {
     const body = JSON.stringify({ gateway: board.gateway, board: board.board, verb, fields });
@@ -50,9 +55,11 @@ export async function command(board, verb, fields, { known = "", quiet = false }
     return command(board, verb, rest, { known, quiet });
   }
   if (!reply.ok) {
-    if (reply.error.code !== known) toast(errorText(reply.error), "bad");
+    if (!known.includes(reply.error.code)) toast(errorText(reply.error), "bad");
     return reply.error;
   }
+  const seq = reply.state?.game?.last_seq;
+  if (seq) caused.set(key, seq);
   if (!quiet) toast(t("done", { verb: t(verb === "raised_by" ? "raised" : verb).replace("…", ""), id: board.board }), "good");
   return null;
 }

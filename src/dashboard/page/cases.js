@@ -139,7 +139,7 @@ export async function dismissAll(board, items) {
   if (!answer) return;
   let done = 0;
   for (const item of items) {
-    const error = await command(board, "dismiss", { irregularity: item.id }, { quiet: true, known: "closed" });
+    const error = await command(board, "dismiss", { irregularity: item.id }, { quiet: true, known: ["closed"] });
     if (error && error.code !== "closed") return toast(errorText(error), "bad");
     done += 1;
   }

@@ -103,6 +103,7 @@ export class Detail {
   }
 
   #draw(detail, hall) {
+    this.detail = detail;
     const placement = detail.placement ?? detail.fen;
     const playing = detail.game != null;
     const off = !playing || hasResult(detail) ? [] : differing(detail.fen, placement);
@@ -170,7 +171,8 @@ export class Detail {
   }
 
   #buttons(detail, game, suspicions) {
-    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(detail, game) }, t(verb));
+    // Buttons that stay may be older than the board: a command is about what is seen now.
+    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(this.detail, game) }, t(verb));
     return h("div", { class: "buttons acts" },
       act("report", report),
       game ? act("result", giveResult) : null,

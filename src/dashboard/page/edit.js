@@ -10,7 +10,7 @@ import { moveName, squaresOf, t } from "./words.js";
  * Whether it was carried out. */
 export async function correct(game, order) {
   const fields = { game: game.number, expect_seq: game.seq, ...order };
-  const error = await command(game, "correct", fields, { known: "no_such_move" });
+  const error = await command(game, "correct", fields, { known: ["no_such_move"] });
   if (error?.code !== "no_such_move") return !error;
   const { ply, name } = refusedMove(error);
   if (ply < order.ply + order.insert.length) {

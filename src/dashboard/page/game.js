@@ -106,7 +106,8 @@ export class GamePage {
 
   #heading(game) {
     const { end } = game;
-    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(game, game) }, t(verb));
+    // A heading that stays may be older than the game: a command is about what is seen now.
+    const act = (verb, run) => h("button", { type: "button", "data-verb": verb, onclick: () => run(this.#game, this.#game) }, t(verb));
     const said = end ? [t("the_result"), end.result, end.by ?? t(`reason_${end.reason}`), end.note && t("quoted", { words: end.note }), dayTime(end.time)] : [t(game.present ? "goes_on" : "no_result")];
     return h("div", {},
       h("p", { class: "back" }, h("a", { href: `#/board/${game.gateway}/${game.board}` }, `← ${t("board", { id: game.board })}`)),
@@ -131,11 +132,11 @@ export class GamePage {
     const act = (name, run) => h("button", { type: "button", "data-verb": "correct", "data-act": name, onclick: run }, t(`${name}_act`, { n: ply }));
     const last = ply === game.moves.length;
     return h("div", { class: "buttons edits" },
-      ply ? act("change", () => this.editor.start(game, ply, 1)) : null,
-      ply ? act("insert", () => this.editor.start(game, ply, 0)) : null,
-      ply ? act("delete", () => deleteHalfMove(game, ply)) : null,
-      last ? act("append", () => this.editor.start(game, ply + 1, 0)) : null,
-      ply ? act("clock", () => putClock(game, ply)) : act("beginning", () => putBeginning(game)),
-      !ply && game.moves.length ? act("exchange", () => exchangeClocks(game)) : null);
+      ply ? act("change", () => this.editor.start(this.#game, ply, 1)) : null,
+      ply ? act("insert", () => this.editor.start(this.#game, ply, 0)) : null,
+      ply ? act("delete", () => deleteHalfMove(this.#game, ply)) : null,
+      last ? act("append", () => this.editor.start(this.#game, ply + 1, 0)) : null,
+      ply ? act("clock", () => putClock(this.#game, ply)) : act("beginning", () => putBeginning(this.#game)),
+      !ply && game.moves.length ? act("exchange", () => exchangeClocks(this.#game)) : null);
   }
 }

@@ -71,8 +71,8 @@ pub(super) fn reported(
     Ok(finding)
 }
 
-/// What the watcher has told and a report would tell again: the same, by the same player, at the same half-move. One that was dismissed does
-/// not count, and one of conduct may happen again.
+/// What was told and a report would tell again: the same, by the same player, at the same half-move. Two arbiters may have seen it.
+/// One that was dismissed does not count, and one of conduct may happen again.
 fn told_already(
     cases: &Cases,
     kind: IrregularityKind,
@@ -81,7 +81,7 @@ fn told_already(
 ) -> Option<String> {
     let same = |open: &&Open| {
         let by = open.offender.is_none() || offender.is_none() || open.offender == offender;
-        open.kind == kind && open.ply == ply && by && !open.by_hand && !open.is_dismissed()
+        open.kind == kind && open.ply == ply && by && !open.is_dismissed()
     };
     let told = cases.all().find(same).filter(|_| !kind.is_conduct());
     told.map(|open| open.id.clone())

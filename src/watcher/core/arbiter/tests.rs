@@ -160,8 +160,13 @@ fn amended(events: &[Body]) -> Option<&crate::event::Amendment> {
 
 fn reported(watcher: &mut Watcher, kind: IrregularityKind, offender: Option<Side>) -> Vec<Body> {
     events(watcher);
+    // It has happened, even if it was reported before.
+    let report = Report {
+        confirmed: Some(true),
+        ..Report::of(kind, offender)
+    };
     watcher
-        .handle_command(Millis(6000), report(kind, offender))
+        .handle_command(Millis(6000), Command::Report(report))
         .unwrap();
     events(watcher)
 }

@@ -294,7 +294,11 @@ fn a_dismissal_can_be_taken_back_and_a_penalty_noted() {
     let mut watcher = after_e4();
     let report = Report::of(IrregularityKind::TwoHands, Some(Side::White));
     do_it(&mut watcher, 6000, Command::Report(report.clone()));
-    do_it(&mut watcher, 6000, Command::Report(report));
+    let again = Report {
+        confirmed: Some(true),
+        ..report
+    };
+    do_it(&mut watcher, 6000, Command::Report(again));
     let [first, second] = &watcher.game().open_irregularities[..] else {
         panic!("{:?}", watcher.game())
     };

@@ -73,6 +73,14 @@ fn what_the_board_has_told_is_not_reported_a_second_time() {
     assert_eq!(refused(&mut watcher, 16_000, report(None)), "told_already");
     do_it(&mut watcher, 17_000, report(Some(true)));
     assert!(is_accused(&drained(&mut watcher)), "it has happened twice");
+    // Two arbiters have seen the same, and each of them reports it.
+    let mut watcher = after_e4();
+    let seen = || {
+        let report = Report::of(IrregularityKind::TwoHands, Some(Side::White));
+        Command::Report(report)
+    };
+    do_it(&mut watcher, 6_000, seen());
+    assert_eq!(refused(&mut watcher, 6_100, seen()), "told_already");
     // What was dismissed is not told any more.
     let (mut watcher, _) = after_an_illegal_move();
     do_it(&mut watcher, 15_500, Command::Dismiss { irregularity: case });
