@@ -162,7 +162,9 @@ impl GameRecord {
         if order.fen.is_none() && order.chess960.is_none() {
             return Ok(None);
         }
-        let mode = order.chess960.map_or(self.mode(), CastlingMode::from_chess960);
+        let mode = order
+            .chess960
+            .map_or_else(|| self.mode(), CastlingMode::from_chess960);
         let fen = order.fen.clone().unwrap_or_else(|| self.start.fen());
         let parsed: Fen = fen
             .parse()
