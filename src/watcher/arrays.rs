@@ -128,9 +128,18 @@ pub(super) fn castling_of(placement: &Placement) -> CastlingMode {
 
 /// True when kings and rooks of both players stand as in one of the arrays of Chess960. Rooks in both corners more likely belong
 /// to a standard game in which the kings have moved.
-pub(super) fn may_be_chess960(placement: &Placement) -> bool {
+fn may_be_chess960(placement: &Placement) -> bool {
     let white = home_files(placement, Color::White);
     !matches!(white, None | Some([File::A, _, File::H])) && white == home_files(placement, Color::Black)
+}
+
+/// True when `color` may castle by the rule of Chess960 alone, whatever the other player has done by now: king and rooks stand as in
+/// one of its arrays, and not as in a standard game.
+pub(super) fn may_castle_as_in_chess960(placement: &Placement, color: Color) -> bool {
+    !matches!(
+        home_files(placement, color),
+        None | Some([File::A, _, File::H] | [File::A, File::E, _] | [_, File::E, File::H])
+    )
 }
 
 /// The files of the first rook, the king and the second rook of `color`, if these stand on its first rank in this order.

@@ -408,6 +408,12 @@ impl Clock {
         self.guessed = !self.fixed;
     }
 
+    /// The same of a game that nobody saw begin. The first press may be that of an earlier half-move, so two have to bear it out.
+    pub(super) fn guess_late(&mut self, white: ClockSide) {
+        self.guess(white);
+        self.misfits = 1;
+    }
+
     /// True while White's side may be the other one.
     pub(super) fn is_guessed(&self) -> bool {
         self.guessed
@@ -417,12 +423,15 @@ impl Clock {
     /// presses in a row that do not. A press for a half-move with an early reply counts a third. Returns true
     /// when it exchanged the sides.
     pub(super) fn fits(&mut self, fit: Fit) -> bool {
+        // One that fits may be chance where those before it did not.
+        let is_borne_out = fit == Fit::Good && self.misfits == 0;
         self.misfits = match fit {
+            Fit::Good if self.guessed => self.misfits.saturating_sub(1),
             Fit::Good => 0,
             Fit::Doubtful => self.misfits + 1,
             Fit::Bad => self.misfits + EXCHANGED / 3,
         };
-        self.guessed &= fit != Fit::Good;
+        self.guessed &= !is_borne_out;
         if self.misfits < EXCHANGED || self.fixed {
             return false;
         }

@@ -244,7 +244,7 @@ impl Midway {
         let pressed = line.plies.iter().any(|ply| ply.pressed.is_some());
         let told = best.white.is_none() || pressed || line.plies.len() > needed;
         let shown = line.plies.len() >= needed && best.explains();
-        let offended = line.plies.len() > needed + 1 && best.ends_in_an_offence() && sure;
+        let offended = line.plies.len() > needed && best.ends_in_an_offence() && sure;
         (offended || shown && told && (sure || agreed)).then(|| Way {
             white: best.white.filter(|_| sure),
             ..best.clone()

@@ -28,6 +28,8 @@ use crate::{
 const MOST_WRONG: usize = 10;
 /// So many half-moves that follow the Laws show which way round the board lies.
 const PLAYED: usize = 10;
+/// The board reads a piece that was put down before a press at most this long after the press.
+const READ_MS: u64 = 250;
 /// A board that is connected during a game is taken as it stands after this long at rest.
 const MID_GAME_MS: u64 = 1000;
 
@@ -174,11 +176,15 @@ impl Core {
         let from = midway.from.clone();
         if let Some(white) = way.white {
             // The players' first half-moves told whose side it is, and there may have been others before.
-            if midway.is_late && !midway.from_first_time && self.clock.white_side().is_none() {
-                setup.missed_until = Some(now);
-                midway.is_unsure = true;
+            if midway.is_late && self.clock.white_side().is_none() {
+                if !midway.from_first_time {
+                    setup.missed_until = Some(now);
+                    midway.is_unsure = true;
+                }
+                self.clock.guess_late(white);
+            } else {
+                self.clock.found(white);
             }
-            self.clock.found(white);
         }
         self.begin_mid_game(now, &from, way.turn, Some(way.lines));
     }
@@ -264,10 +270,22 @@ impl Core {
             let odd = !before.count().is_multiple_of(2);
             // They need not have been completed by a press.
             let unheard = odd && presses.is_empty() && self.clock.was_found_running();
-            let moved_before = odd && !(unheard && self.clock.is_first_time(increment));
-            let whites = presses.len().is_multiple_of(2) != moved_before;
+            let is_first = self.clock.is_first_time(increment);
+            let moved_before = odd && !(unheard && is_first);
+            let found = self.clock.was_found_running();
+            let whites = match presses.last().filter(|_| found) {
+                // Nobody knows which presses came before the first that was heard. The last one was for the last half-move before it.
+                Some(last) => {
+                    let by_then = plies.iter().filter(|ply| !ply.seen || ply.at <= *last + READ_MS);
+                    by_then.count().is_multiple_of(2)
+                }
+                None => presses.len().is_multiple_of(2) != moved_before,
+            };
             let side = if whites { counting } else { counting.other() };
-            if unheard || missed.is_some() {
+            // Somebody has pressed before the watcher came, and it may have missed the half-move.
+            if found && !is_first {
+                self.clock.guess_late(side);
+            } else if unheard || missed.is_some() {
                 self.clock.guess(side);
             } else {
                 self.clock.found(side);

@@ -385,6 +385,8 @@ impl Core {
         };
         if let Some(first) = first_side::pressed_first(game, &mut ctx) {
             first_side::runs_first(&mut self.clock, first);
+            // No event tells of it.
+            self.heard(Heard::Press);
         }
         let Some((game, mut ctx)) = self.game_and_ctx(now) else {
             return;

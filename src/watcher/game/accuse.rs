@@ -85,7 +85,7 @@ impl FoundAtPress {
                 return AtPress::Earlier;
             }
             Explanation::Nothing => {
-                let certainty = if record.is_no_reaction(press.at) {
+                let certainty = if record.is_no_reaction(press.at, ctx.sensed.slack()) {
                     Certainty::Suspected
                 } else {
                     Certainty::Certain

@@ -38,15 +38,15 @@ impl PressQueue {
         let (Some(sprung), Some(pressed)) = (sprung, pressed) else {
             return false;
         };
-        let gap = sprung.at.since(pressed);
-        let again = if gap <= REACTION_MS {
+        let (gap, slack) = (sprung.at.since(pressed), sensed.slack());
+        let again = if gap <= REACTION_MS + slack {
             PRESSED_AGAIN_MS
         } else {
             BOUNCE_MS
         };
-        let soon = at.since(sprung.at) <= again && gap <= BOUNCE_MS;
+        let soon = at.since(sprung.at) <= again + slack && gap <= BOUNCE_MS + slack;
         // A reading after the first press, other than of its own half-move, shows that a hand was at work.
-        let untouched = sensed.last_change() <= pressed + READ_MS;
+        let untouched = sensed.last_change() <= pressed + READ_MS + slack;
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
             return false;
         }

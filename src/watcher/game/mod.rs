@@ -247,8 +247,12 @@ impl Game {
         else {
             return false;
         };
-        let waits = waits::JUDGE_MS + ctx.sensed.slack();
-        self.is_unplayed() && press.side == self.course.record.stand().turn() && ctx.is_told(press.at, waits)
+        let (at, waits) = (press.at, waits::JUDGE_MS + ctx.sensed.slack());
+        // No later than the press would be judged.
+        self.is_unplayed()
+            && press.side == self.course.record.stand().turn()
+            && ctx.passed(at, waits)
+            && ctx.is_told(at, waits::judged_after(ctx))
     }
 
     /// How far record and board are to be trusted.

@@ -109,9 +109,9 @@ impl GameRecord {
     }
 
     /// True when a press at `pressed` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
-    pub(super) fn is_no_reaction(&self, pressed: Millis) -> bool {
+    pub(super) fn is_no_reaction(&self, pressed: Millis, slack: u64) -> bool {
         let last = self.last().filter(|last| last.completed_by == CompletedBy::Clock);
-        last.is_some_and(|last| (last.at..=last.at + REACTION_MS).contains(&pressed))
+        last.is_some_and(|last| (last.at..=last.at + REACTION_MS + slack).contains(&pressed))
     }
 
     /// Number of moves that each player has completed, with those before the watcher took the game up.

@@ -1,7 +1,7 @@
 //! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
 //! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
-use shakmaty::{Bitboard, CastlingMode, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
 use super::{displaced::may_have_left_at_once, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     laws::IrregularityKind,
     time::Millis,
     watcher::{
-        arrays::{is_full_array, may_be_chess960},
+        arrays::{is_full_array, may_castle_as_in_chess960},
         ctx::Ctx,
         gathers::TOGETHER_MS,
     },
@@ -69,15 +69,17 @@ fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> boo
 }
 
 /// True when a piece was read to leave in the very instant of the press: both came in one lump, and nobody knows which was first.
+/// Or after it on a line that gathers, within its period: nobody knows how soon, and its owner may have moved it.
 fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding) -> bool {
     let left = |square: Square| {
         let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
         ctx.sensed.since(square) - gone
     };
+    let together = finding.at..=finding.at + ctx.sensed.slack();
     finding
         .squares
         .into_iter()
-        .any(|square| left(square) == finding.at)
+        .any(|square| together.contains(&left(square)))
 }
 
 impl Trust<'_> {
@@ -220,10 +222,11 @@ impl Trust<'_> {
     /// True when a king or a rook may have castled by the rule of Chess960: the watcher took the game up in the middle, and took
     /// it for standard chess because of where its kings and rooks stood.
     fn may_be_chess960(&self, finding: &Finding) -> bool {
-        let start = self.course.record.start.placement();
-        let guessed = self.course.record.start.mode() == CastlingMode::Standard
-            && may_be_chess960(start)
-            && !is_full_array(start);
+        let start = &self.course.record.start;
+        let begins = is_full_array(start.placement()) && start.turn() == Color::White;
+        let guessed = start.mode() == CastlingMode::Standard
+            && may_castle_as_in_chess960(start.placement(), finding.before.turn())
+            && !begins;
         let king = finding
             .before
             .placement()
@@ -317,7 +320,10 @@ impl Trust<'_> {
     fn is_unmeasured(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         let late = |s| ctx.sensed.since(s) > finding.at;
         let gathered = |s| late(s) && ctx.sensed.since(s) <= finding.at + TOGETHER_MS;
-        if ctx.gathered_until.is_some_and(|until| finding.at <= until)
+        // Messages of one instant get times that are a millisecond apart.
+        if ctx
+            .gathered_until
+            .is_some_and(|until| finding.at <= until + TOGETHER_MS)
             && finding.squares.into_iter().any(gathered)
         {
             return true;
