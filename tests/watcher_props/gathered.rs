@@ -68,21 +68,16 @@ fn gathers(fixtures: &[&Fixture], ms: u64, told: bool, seed: u64) -> Outcome {
     out
 }
 
-/// Of these one is accused falsely on such a line, in some of its phases: a lever that is turned and springs back within a period
-/// is a press, and what was put wrong in one period and pressed for in the next is two acts. Everywhere else nobody is.
-const FALSE: [&str; 3] = [
-    "lever-springs-back-at-once",
-    "lever-turned-before-the-first-half-move",
-    "illegal-unexplained",
-];
+/// In this one is accused falsely in some phase of such a line: a rook that never castled is taken for one that is not read.
+const FALSE: [&str; 1] = ["castled-with-the-king-alone"];
 /// Of these one is accused of what is only suspected without the line. In the first nobody has done anything.
 const FIRMER: [&str; 3] = [
     "piece-between-two-squares",
     "dead-chip-and-an-illegal-move",
     "fallen-in-blitz",
 ];
-/// So many of 17,340 games, in full, have such a false accusation: measured were 35.
-const MOST_FALSE: usize = 40;
+/// So many of 17,880 games, in full, have such a false accusation.
+const MOST_FALSE: usize = 2;
 
 /// Nobody is accused but in those games, in all but a few the half-moves are the same, and few accusations are missing.
 #[test]
@@ -99,7 +94,7 @@ fn a_line_that_gathers_accuses_nobody() {
         (&[1000], 1..2)
     };
     let games = fixtures.len();
-    let is_of = |names: [&str; 3], one: &String| names.iter().any(|name| one.contains(&format!(" {name}: ")));
+    let is_of = |names: &[&str], one: &String| names.iter().any(|name| one.contains(&format!(" {name}: ")));
     let mut wrong = Vec::new();
     let lines = [true, false].map(|told| periods.iter().map(move |ms| (told, *ms)));
     for (told, ms) in lines.into_iter().flatten() {
@@ -107,11 +102,11 @@ fn a_line_that_gathers_accuses_nobody() {
             let out = gathers(&fixtures, ms, told, seed);
             assert!(out.same + 4 >= games, "{} of {games} the same", out.same);
             assert!(
-                out.firmer.iter().all(|one| is_of(FIRMER, one)),
+                out.firmer.iter().all(|one| is_of(&FIRMER, one)),
                 "{:#?}",
                 out.firmer
             );
-            assert!(out.wrong.iter().all(|one| is_of(FALSE, one)), "{:#?}", out.wrong);
+            assert!(out.wrong.iter().all(|one| is_of(&FALSE, one)), "{:#?}", out.wrong);
             wrong.extend(out.wrong);
             // Of a shorter period it takes longer to know: what is said before that is suspected.
             let missing = if ms == 1000 { out.missing } else { out.silent.len() };

@@ -342,7 +342,8 @@ fn what_was_said_falsely_after_a_restart_is_not_said() {
 
 /// Half-moves or presses are missed, and nobody is accused of what came of it: an illegal move was put right meanwhile, and
 /// what was played instead was taken for an early reply to it; a press was missed; a piece that is not read moved. Or a position
-/// was set up beside a clock that stood before, and was started while nobody listened or later.
+/// was set up beside a clock that stood before, and was started while nobody listened or later. Or the press of a lever that somebody
+/// had turned before the game came up again.
 #[test]
 fn nor_is_what_was_said_falsely_after_seconds_away() {
     for (name, at, away) in [
@@ -352,6 +353,7 @@ fn nor_is_what_was_said_falsely_after_seconds_away() {
         ("position-set-up-while-the-clock-stood", 9715, 300),
         ("position-set-up-while-the-clock-stood", 11_067, 300),
         ("position-set-up-while-the-clock-stood", 11_412, 300),
+        ("lever-turned-before-the-first-half-move", 10_440, 300),
     ] {
         let fixture = recorded(name);
         let wanted = told(fixture.whole()).1;
@@ -396,6 +398,17 @@ fn nor_does_one_that_takes_the_board_for_turned() {
             got.events.iter().any(suspected),
             "started at {at}: it is looked at, and told"
         );
+    }
+}
+
+/// White has castled by now, and the pieces stand no more as in any array: Black may castle by the rule of Chess960 all the same.
+#[test]
+fn nor_does_one_that_comes_when_one_player_has_castled_in_chess960() {
+    let fixture = recorded("chess960");
+    for at in [1825, 2000, 2150, 2300] {
+        let got = play_late(&fixture.capture, Millis(at));
+        let said: Vec<_> = besides(&fixture, &got).iter().map(|one| one.ply).collect();
+        assert!(said.is_empty(), "started at {at}: {said:?}");
     }
 }
 

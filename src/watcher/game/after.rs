@@ -5,13 +5,14 @@ use std::sync::Arc;
 use shakmaty::Move;
 
 use super::{
-    Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, set_up::hands_are_off,
-    touch::Hands, unread::Unread,
+    Made, Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions,
+    set_up::hands_are_off, touch::Hands, unread::Unread, waits::FREEZE_MS,
 };
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
+    time::Millis,
     watcher::ctx::Ctx,
 };
 
@@ -148,6 +149,9 @@ impl Takebacks<'_> {
             }
             return None;
         }
+        if let Some(ply) = self.gone_back_unmeasured(ctx, ctx.clock.stopped_at) {
+            return ctx.still_for(wait).then_some(ply);
+        }
         if self.positions().explains(seen) {
             return None;
         }
@@ -206,6 +210,24 @@ impl Takebacks<'_> {
             let shown = open.target.as_ref().is_some_and(|t| t.placement() == seen);
             open.ruled.is_some() && open.ply <= self.course.record.plies() && shown
         })
+    }
+
+    /// The last earlier position of the game that stands on the board, where half-moves lead back to it that nobody pressed for, and the
+    /// line gathered them just after the clock was `stopped`: nobody measured whether they were made before.
+    fn gone_back_unmeasured(&self, ctx: &Ctx<'_>, stopped: Option<Millis>) -> Option<usize> {
+        let (stopped, slack) = (stopped?, Some(ctx.sensed.slack()).filter(|slack| *slack > 0)?);
+        let is_after = |at: Millis| stopped < at && at <= stopped + FREEZE_MS + slack;
+        let (record, best) = (&self.course.record, self.course.lines.best());
+        let ahead = best.plies.iter().skip(self.course.announced());
+        let is_back =
+            best.differing().is_empty() && ahead.clone().all(|ply| ply.pressed.is_none() && is_after(ply.at));
+        let is_made = |made: &Made| made.completed_by == CompletedBy::Clock || !is_after(made.at);
+        let before = record.iter().rposition(is_made).map_or(0, |last| last + 1);
+        let placement = |ply: &usize| record.stand_at(*ply).placement();
+        (1..before)
+            .rev()
+            .find(|ply| placement(ply) == best.placement())
+            .filter(|_| is_back)
     }
 
     /// Goes back to the position before an irregularity, and on from there as its ruling prescribes.

@@ -75,9 +75,6 @@ use crate::{
     },
 };
 
-/// For this long after the clock was stopped, late updates may still belong to a half-move.
-const FREEZE_MS: u64 = 700;
-
 /// The game at one board.
 #[derive(Clone, Debug)]
 pub(super) struct Game {
@@ -151,7 +148,7 @@ impl Game {
             && self.course.clock_used
             && !self.course.lines.frozen
             && !self.unclocked.is_played()
-            && ctx.passed(stopped, FREEZE_MS)
+            && ctx.passed(stopped, waits::FREEZE_MS)
         {
             self.course.lines.frozen = true;
         }

@@ -69,17 +69,22 @@ fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> boo
 }
 
 /// True when a piece was read to leave in the very instant of the press: both came in one lump, and nobody knows which was first.
-/// Or after it on a line that gathers, within its period: nobody knows how soon, and its owner may have moved it.
-fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+/// Or when the opponent's left after it on a line that gathers, within its period: nobody knows how soon, and he may have moved it.
+fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding, stood: &Placement) -> bool {
     let left = |square: Square| {
         let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
         ctx.sensed.since(square) - gone
     };
     let together = finding.at..=finding.at + ctx.sensed.slack();
-    finding
-        .squares
-        .into_iter()
-        .any(|square| together.contains(&left(square)))
+    let is_opponents = |square| {
+        stood
+            .at(square)
+            .color()
+            .is_some_and(|of| Some(of) != finding.offender)
+    };
+    let mut squares = finding.squares.into_iter();
+    squares
+        .any(|square| left(square) == finding.at || is_opponents(square) && together.contains(&left(square)))
 }
 
 impl Trust<'_> {
@@ -107,7 +112,7 @@ impl Trust<'_> {
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
                         || has_flickered(ctx, finding, stood)
-                        || came_with_the_press(ctx, finding)
+                        || came_with_the_press(ctx, finding, stood)
                         || self.may_be_no_half_move(ctx, finding)
                 }
                 _ => false,

@@ -17,6 +17,8 @@ pub(super) const SCAN_MS: u64 = 450;
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// The watcher keeps a placement at rest no sooner than this after the press.
 pub(super) const REST_MS: u64 = 300;
+/// For this long after the clock was stopped, late updates may still belong to a half-move.
+pub(super) const FREEZE_MS: u64 = 700;
 /// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.
 const DUMP_MS: u64 = 10_000;
 

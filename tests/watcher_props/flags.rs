@@ -1,0 +1,87 @@
+//! Flags that fall soon after a daemon was started for the first time, while somebody plays.
+
+use dgt2mqtt::{
+    capture::{Act, Capture, Record},
+    dgt::{ClockSide, ClockTime, Message},
+    laws::IrregularityKind,
+    sim::shown::ShownBoard,
+    time::Millis,
+};
+
+use crate::{
+    late::{instants_of, is_full},
+    play::{Played, fixtures, play_late, play_whole},
+    said::{Said, said},
+};
+
+/// The capture until `at`. Then the flag falls of the player whose time runs.
+fn until_a_flag_falls(capture: &Capture, at: u64) -> Option<Capture> {
+    let mut capture = capture.clone();
+    capture.records.retain(|record| record.at.0 <= at);
+    let mut shown = ShownBoard::default();
+    for Record { at, act } in &capture.records {
+        if let Act::FromBoard(bytes) = act {
+            shown.hear(*at, bytes);
+        }
+    }
+    let mut reading = shown.clock?;
+    let fallen = ClockTime {
+        seconds: 0,
+        flag: true,
+        ..ClockTime::default()
+    };
+    match reading.counting()? {
+        ClockSide::Left => reading.left = fallen,
+        ClockSide::Right => reading.right = fallen,
+    }
+    for second in 1..6 {
+        let mut bytes = Vec::new();
+        Message::Clock(reading).encode(&mut bytes);
+        capture.records.push(Record {
+            at: Millis(at + 1000 * second),
+            act: Act::FromBoard(bytes),
+        });
+    }
+    Some(capture)
+}
+
+/// Who comes in the first seconds of a game may have missed a half-move, or the press of one: until presses have borne out whose side
+/// is whose, the fall of a flag is suspected.
+#[test]
+fn a_daemon_that_is_started_in_the_first_seconds_gives_no_flag_to_the_wrong_player() {
+    let flags = |played: &Played| -> Vec<_> {
+        let of_a_flag = |it: &Said| it.what.kind == IrregularityKind::FlagFall && !it.is_suspicion();
+        let said = said(&played.events).into_iter().filter(of_a_flag);
+        said.map(|it| it.what.offender).collect()
+    };
+    let (step, parts): (u64, &[u64]) = if is_full() {
+        (300, &[30, 60, 100])
+    } else {
+        (1500, &[60])
+    };
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for fixture in fixtures() {
+        // The pieces stand there when the daemon comes.
+        let Some(read) = fixture.capture.records.first().map(|record| record.at.0 + 1) else {
+            continue;
+        };
+        for part in parts.iter().copied() {
+            let ends = fixture.capture.end().0 * part / 100;
+            let Some(capture) = until_a_flag_falls(&fixture.capture, ends) else {
+                continue;
+            };
+            let right = flags(&play_whole(&capture));
+            let begins = read + instants_of(&fixture.name, part).u64(..step);
+            for at in (begins..ends.min(6000)).step_by(step as usize) {
+                tried += 1;
+                let got = flags(&play_late(&capture, Millis(at)));
+                if got.iter().any(|one| !right.contains(one)) {
+                    wrong.push(format!("{} until {ends}, started at {at}: {got:?}", fixture.name));
+                }
+            }
+        }
+    }
+    println!("{tried} late starts");
+    let of = format!("{} of {tried} wrong:", wrong.len());
+    assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
+}
