@@ -45,8 +45,13 @@ impl PressQueue {
             BOUNCE_MS
         };
         let soon = at.since(sprung.at) <= again + slack && gap <= BOUNCE_MS + slack;
-        // A reading after the first press, other than of its own half-move, shows that a hand was at work.
-        let untouched = sensed.last_change() <= pressed + READ_MS + slack;
+        // A reading after the first press, other than of its own half-move, shows that a hand was at work. Where nobody measured
+        // the time of a reading, a piece of the opponent's shows it.
+        let last = sensed.last_change();
+        let is_opponents = |square| best.placement().at(square).color() == Some(sprung.side);
+        let untouched = last <= pressed + READ_MS
+            || last <= pressed + READ_MS + slack
+                && !sensed.changed_since(pressed).into_iter().any(is_opponents);
         if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
             return false;
         }
