@@ -260,17 +260,27 @@ impl Sensed {
         self.lumps = [(from, until), last];
     }
 
+    /// The lump in which what happened at `at` came.
+    fn lump_of(&self, at: Millis) -> Option<(Millis, Millis)> {
+        let mut lumps = self.lumps.into_iter();
+        lumps.find(|(from, until)| *from < at && at <= *until)
+    }
+
     /// The least time, in milliseconds, that may have passed between two changes at `one` and `other`.
     #[must_use]
     pub fn least_between(&self, one: Millis, other: Millis) -> u64 {
-        let lump = |at: Millis| {
-            let mut lumps = self.lumps.into_iter();
-            lumps.find(|(from, until)| *from < at && at <= *until)
-        };
         let (first, last) = (one.min(other), one.max(other));
-        let latest = lump(first).map_or(first, |(_, until)| until.min(last));
-        let soonest = lump(last).map_or(last, |(from, _)| from.max(first));
+        let latest = self.lump_of(first).map_or(first, |(_, until)| until.min(last));
+        let soonest = self.lump_of(last).map_or(last, |(from, _)| from.max(first));
         soonest.since(latest)
+    }
+
+    /// The most time, in milliseconds, that may have passed from what happened at `first` to what happened at `last`.
+    #[must_use]
+    pub fn most_between(&self, first: Millis, last: Millis) -> u64 {
+        let soonest = self.lump_of(first).map_or(first, |(from, _)| from);
+        let latest = self.lump_of(last).map_or(last, |(_, until)| until);
+        latest.since(soonest)
     }
 
     /// By how many milliseconds the times of changes may be wrong. Their order is right.

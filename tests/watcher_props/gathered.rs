@@ -70,18 +70,13 @@ fn gathers(fixtures: &[&Fixture], ms: u64, told: bool, seed: u64) -> Outcome {
     out
 }
 
-/// In this one is accused falsely in some phase of such a line: a rook that never castled is taken for one that is not read.
-const FALSE: [&str; 1] = ["castled-with-the-king-alone"];
 /// Of these one is accused of what is only suspected without the line. In the first nobody has done anything.
 const FIRMER: [&str; 3] = [
     "piece-between-two-squares",
     "dead-chip-and-an-illegal-move",
     "fallen-in-blitz",
 ];
-/// So many of 17,880 games, in full, have such a false accusation.
-const MOST_FALSE: usize = 2;
-
-/// Nobody is accused but in those games, in all but a few the half-moves are the same, and few accusations are missing.
+/// Nobody is accused falsely, in all but a few games the half-moves are the same, and few accusations are missing.
 #[test]
 fn a_line_that_gathers_accuses_nobody() {
     let does_not = |fixture: &&Fixture| fixture.capture.header.gathered_ms().is_none();
@@ -96,8 +91,7 @@ fn a_line_that_gathers_accuses_nobody() {
         (&[1000], 1..2)
     };
     let games = fixtures.len();
-    let is_of = |names: &[&str], one: &String| names.iter().any(|name| one.contains(&format!(" {name}: ")));
-    let mut wrong = Vec::new();
+    let is_firmer = |one: &String| FIRMER.iter().any(|name| one.contains(&format!(" {name}: ")));
     let lines = [true, false].map(|told| periods.iter().map(move |ms| (told, *ms)));
     for (told, ms) in lines.into_iter().flatten() {
         for seed in seeds.clone() {
@@ -107,13 +101,8 @@ fn a_line_that_gathers_accuses_nobody() {
                 "of {games} games other half-moves: {:#?}",
                 out.other
             );
-            assert!(
-                out.firmer.iter().all(|one| is_of(&FIRMER, one)),
-                "{:#?}",
-                out.firmer
-            );
-            assert!(out.wrong.iter().all(|one| is_of(&FALSE, one)), "{:#?}", out.wrong);
-            wrong.extend(out.wrong);
+            assert!(out.firmer.iter().all(is_firmer), "{:#?}", out.firmer);
+            assert!(out.wrong.is_empty(), "{:#?}", out.wrong);
             // Of a shorter period it takes longer to know: what is said before that is suspected.
             let missing = if ms == 1000 { out.missing } else { out.silent.len() };
             assert!(
@@ -123,6 +112,4 @@ fn a_line_that_gathers_accuses_nobody() {
             );
         }
     }
-    println!("{} accusations besides", wrong.len());
-    assert!(wrong.len() <= MOST_FALSE, "{wrong:#?}");
 }

@@ -49,6 +49,7 @@ impl Game {
         if !self.is_watched() {
             return;
         }
+        self.presses.looked_at = ctx.now;
         if self.gap.lost_track(&self.course) {
             self.presses.clear();
             return;

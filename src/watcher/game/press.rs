@@ -30,6 +30,8 @@ pub(in crate::watcher) struct PressQueue {
     pub(in crate::watcher) gave_back: Option<Millis>,
     /// The time of the press for which the watcher last asked the board for a dump.
     pub(in crate::watcher) asked: Option<Millis>,
+    /// When the watcher last looked for an offence.
+    pub(in crate::watcher) looked_at: Millis,
 }
 
 impl PressQueue {

@@ -53,7 +53,7 @@ pub(super) fn is_set_up(
 
 /// True where hands have left the board for a while as the clock is started: nobody makes a half-move then.
 pub(super) fn hands_are_off(ctx: &Ctx<'_>) -> bool {
-    ctx.sensed.last_change() + SET_UP_MS <= ctx.now
+    ctx.sensed.most_between(ctx.sensed.last_change(), ctx.now) >= SET_UP_MS
 }
 
 /// True where pieces stand on the board otherwise than in the record, and all that differs was changed while the clock stood.

@@ -154,9 +154,14 @@ impl Game {
             let own = castled.map_or(Bitboard::EMPTY, Candidate::touched);
             let fresh = |s| ctx.sensed.since(s) >= ply.began || own.contains(s);
             let through = if best.misplaced(ctx.sensed).into_iter().any(fresh) {
-                // Pieces that stand wrong may be an offence, so `judge` decides first.
-                let judged = judged_after(ctx) + REVIEW_MS;
-                ctx.passed(pressed.max(ply.at), judged.max(AFTER_PRESS_UNTIDY_MS))
+                // Pieces that stand wrong may be an offence, so `judge` decides first, also where time has gone on by leaps.
+                let (since, judged) = (pressed.max(ply.at), judged_after(ctx));
+                let through = ctx.passed(since, (judged + REVIEW_MS).max(AFTER_PRESS_UNTIDY_MS));
+                let has_looked = self.presses.looked_at >= since + judged;
+                if through && !has_looked {
+                    ctx.at(ctx.now);
+                }
+                through && has_looked
             } else if reply.is_some_and(|reply| reply.at < pressed) {
                 // The press may be for the reply.
                 ctx.passed(pressed, AFTER_REPLIED_MS)

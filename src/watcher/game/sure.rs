@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
-use super::{displaced::may_have_left_at_once, finding::Finding, glimpse::TICKS, trust::Trust};
+use super::{Made, displaced::may_have_left_at_once, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -99,7 +99,7 @@ impl Trust<'_> {
         let stood = finding.target.as_ref().unwrap_or(&finding.before).placement();
         let unknown = unknown
             || match finding.kind {
-                IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at),
+                IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at) || self.is_led_to(),
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
@@ -299,6 +299,17 @@ impl Trust<'_> {
         // Half-moves that were missed once are missing from then on.
         let may_be_due = !ctx.rules.periods.is_empty() && !self.flags.in_last_period(ctx);
         unheard && ctx.clock.flags().count() > 1 || (unheard || self.gap.missed_until.is_some()) && may_be_due
+    }
+
+    /// True when half-moves that nobody can name lead to what was played, and no two in a row with a name were pressed for: nothing
+    /// bears out whose side of the clock is whose.
+    fn is_led_to(&self) -> bool {
+        let record = &self.course.record;
+        let is_nameless =
+            |made: &Made| made.completed_by == CompletedBy::Recovered && made.kind.legal().is_none();
+        let is_pressed = |made: &Made| made.completed_by == CompletedBy::Clock && made.kind.legal().is_some();
+        let bears_out = |two: &[Made]| two.iter().all(is_pressed);
+        record.iter().any(is_nameless) && !record.windows(2).any(bears_out)
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
