@@ -224,10 +224,11 @@ impl Takebacks<'_> {
         let is_made = |made: &Made| made.completed_by == CompletedBy::Clock || !is_after(made.at);
         let before = record.iter().rposition(is_made).map_or(0, |last| last + 1);
         let placement = |ply: &usize| record.stand_at(*ply).placement();
-        (1..before)
+        // What stands as after the last press has gone back nowhere, however often it has stood there before.
+        (1..=before)
             .rev()
             .find(|ply| placement(ply) == best.placement())
-            .filter(|_| is_back)
+            .filter(|ply| is_back && *ply < before)
     }
 
     /// Goes back to the position before an irregularity, and on from there as its ruling prescribes.
