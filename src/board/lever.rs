@@ -20,6 +20,8 @@ pub enum ClockSignal {
     Pressed(Lever),
     /// The lever went over while the clock stood.
     Turned(Lever),
+    /// The clock was turned round while it ran: its left side is its right side now.
+    TurnedRound,
 }
 
 /// A frame from before a press may come this long after it.
@@ -191,6 +193,13 @@ impl LeverWatch {
         }
     }
 
+    /// True when `reading`, which came at `now`, shows that the clock was turned round while it ran.
+    #[must_use]
+    pub fn turns_round(&self, now: Millis, reading: &ClockReading) -> bool {
+        self.now
+            .is_some_and(|last| is_turned_round(&last, reading, now.since(self.heard_at)))
+    }
+
     /// Whether a frame tells of a press and of more time that has passed than has.
     fn is_odd(&self, now: Millis, reading: &ClockReading) -> bool {
         let Some(last) = self.now.filter(|last| last.running) else {
@@ -223,6 +232,7 @@ impl LeverWatch {
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
         let last = self.now.replace(reading);
+        let elapsed = at.since(self.heard_at);
         self.heard_at = at;
         let Some(last) = last else { return };
         match (last.running, reading.running) {
@@ -233,6 +243,10 @@ impl LeverWatch {
                 }
                 self.stopped_at = Some(at);
                 self.signals.push_back((at, ClockSignal::Stopped));
+            }
+            (true, true) if is_turned_round(&last, &reading, elapsed) => {
+                self.flipped = None;
+                self.signals.push_back((at, ClockSignal::TurnedRound));
             }
             (true, true) if reading.lever != last.lever => {
                 let presser = reading.lever.pressed();
@@ -247,6 +261,22 @@ impl LeverWatch {
             _ => {}
         }
     }
+}
+
+/// True when both times have changed sides from `last` to `reading`, `elapsed` ms later: the one that stood still stands, and the one
+/// that ran has run on. Where a press explains them as well, it was a press.
+fn is_turned_round(last: &ClockReading, reading: &ClockReading, elapsed: u64) -> bool {
+    if !last.running || !reading.running || last.lever == reading.lever {
+        return false;
+    }
+    let (ran, runs) = (last.lever.to_move(), reading.lever.to_move());
+    let seconds = |of: &ClockReading, side| u64::from(of.time(side).seconds);
+    let (before, stood) = (seconds(last, ran), seconds(last, ran.other()));
+    let has_run_on = |from: u64| {
+        let most = elapsed / 1000 + 1;
+        (from.saturating_sub(most)..=from).contains(&seconds(reading, runs))
+    };
+    has_run_on(before) && seconds(reading, runs.other()) == stood && !has_run_on(stood)
 }
 
 #[cfg(test)]
@@ -288,6 +318,40 @@ mod tests {
             (500, frame(RightHigh, 60, 60, false)),
         ];
         assert_eq!(signals(&frames), [ClockSignal::Turned(RightHigh)]);
+    }
+
+    #[test]
+    fn a_clock_that_is_turned_round_while_it_runs_is_not_pressed() {
+        let turned = |left, right| {
+            let frames = [
+                (0, frame(LeftHigh, 60, 80, true)),
+                (1000, frame(LeftHigh, 59, 80, true)),
+                (2000, frame(RightHigh, left, right, true)),
+                (3000, frame(RightHigh, left, right - 1, true)),
+            ];
+            signals(&frames).split_off(1)
+        };
+        assert_eq!(
+            turned(80, 58),
+            [ClockSignal::TurnedRound],
+            "the one that ran has run on"
+        );
+        assert_eq!(turned(59, 79), [Pressed(RightHigh)]);
+        assert_eq!(turned(80, 59), [ClockSignal::TurnedRound], "within a second");
+        assert_eq!(
+            turned(80, 50),
+            [Pressed(RightHigh)],
+            "it has run on for longer than time has passed"
+        );
+    }
+
+    #[test]
+    fn a_press_where_both_times_are_nearly_the_same_is_one() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 59, true)),
+            (1000, frame(RightHigh, 59, 59, true)),
+        ];
+        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
     }
 
     #[test]

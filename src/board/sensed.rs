@@ -414,6 +414,12 @@ impl Sensed {
         self.last_arrival
     }
 
+    /// When the board last told anything: a change, or all its squares.
+    #[must_use]
+    pub fn last_told(&self) -> Millis {
+        self.last_dump.unwrap_or_default().max(self.last_change)
+    }
+
     /// When any square last changed.
     #[must_use]
     pub fn last_change(&self) -> Millis {

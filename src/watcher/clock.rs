@@ -152,11 +152,9 @@ impl Clock {
     /// Takes a frame that came at `now`; `at_ms` is the wall clock's time then, where it is known.
     pub(super) fn heard(&mut self, now: Millis, reading: ClockReading, at_ms: Option<i64>) {
         self.attached = Some(true);
-        if let Some(last) = self
-            .watch
-            .reading()
-            .filter(|last| last.lever != reading.lever && last.running)
-        {
+        if let Some(last) = self.watch.reading().filter(|last| {
+            last.lever != reading.lever && last.running && !self.watch.turns_round(now, &reading)
+        }) {
             let side = reading.lever.pressed();
             let gain = reading.time(side).seconds.saturating_sub(last.time(side).seconds);
             self.gains[side as usize] = u64::from(gain) * 1000;
@@ -333,6 +331,12 @@ impl Clock {
                 self.found_running = false;
                 self.stopped_at = Some(at);
                 ClockEvent::Stopped
+            }
+            ClockSignal::TurnedRound => {
+                self.white = self.white.map(ClockSide::other);
+                self.gains.reverse();
+                self.presses = None;
+                return self.poll();
             }
             ClockSignal::Turned(lever) => ClockEvent::Turned(self.player(lever.pressed())),
             ClockSignal::Pressed(lever) => {

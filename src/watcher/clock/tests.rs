@@ -22,6 +22,33 @@ fn whoever_starts_a_stopped_clock_again_is_heard() {
 }
 
 #[test]
+fn after_it_was_turned_round_each_time_is_the_same_players_and_nobody_has_pressed() {
+    let mut clock = Clock::new(ClockSideSetting::WhiteLeft);
+    let mut hear = |at, left, right, lever| {
+        clock.heard(
+            Millis(at),
+            ClockReading::of_seconds(left, right, true, lever),
+            None,
+        );
+        std::iter::from_fn(|| clock.poll()).last().map(|(_, event)| event)
+    };
+    assert_eq!(hear(1000, 300, 400, Lever::LeftHigh), Some(ClockEvent::Started));
+    assert_eq!(
+        hear(2000, 303, 400, Lever::RightHigh),
+        Some(ClockEvent::Pressed(Color::White))
+    );
+    assert_eq!(hear(4000, 303, 398, Lever::RightHigh), None);
+    assert_eq!(hear(5000, 397, 303, Lever::LeftHigh), None, "turned round");
+    let state = clock.state().unwrap();
+    assert_eq!((state.white_ms, state.black_ms), (303_000, 397_000));
+    assert_eq!(clock.running(), Some(Color::Black));
+    assert_eq!(
+        (clock.gained(Color::White), clock.gained(Color::Black)),
+        (3000, 0)
+    );
+}
+
+#[test]
 fn times_tell_whether_a_game_goes_on() {
     let classical = Period {
         moves: Some(40),

@@ -271,6 +271,7 @@ impl Core {
             return;
         }
         game.course.lines.press(at, &self.sensed, side);
+        game.silence.pressed(side);
         game.presses.add(Press {
             side,
             at,

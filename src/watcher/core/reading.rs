@@ -239,11 +239,12 @@ impl Core {
         self.out.changed.position = true;
         self.each(|core| core.tick_lines(now));
         let before = self.sensed.placement().clone();
+        let silent_since = self.silent_since();
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = Sensed::settled(&placement);
         }
-        if let Some(since) = self.gap {
+        if let Some(since) = self.gap.or(silent_since) {
             self.sensed.was_unheard(changed, since, now);
         }
         let gap = self.gap.take().is_some();
@@ -331,9 +332,10 @@ impl Core {
             // As nothing was missed, the game goes on from what was put up beside the clock that stood.
             game.started_again(&mut ctx);
         }
-        self.recovering(gap);
+        let was_silent = !changed.is_empty() && self.take_silence();
+        self.recovering(gap || was_silent);
         self.explain(now, changed);
-        if gap {
+        if gap || was_silent {
             self.after_gap(now);
             self.recovering(false);
         } else if !changed.is_empty() {
@@ -454,6 +456,7 @@ impl Core {
         self.heard(Heard::Update);
         match &mut self.phase {
             Phase::Game(game) => {
+                game.silence.end();
                 game.unread.read_again(&game.course, changed, &self.sensed);
                 game.course.lines.changed(now, &self.sensed, changed);
             }
@@ -466,6 +469,27 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// When a board last told anything that tells nothing although both players press: it is as good as not read.
+    fn silent_since(&self) -> Option<Millis> {
+        let Phase::Game(game) = &self.phase else {
+            return None;
+        };
+        game.is_silent().then(|| self.sensed.last_told())
+    }
+
+    /// The board tells all its squares. Returns true where it had been silent.
+    fn take_silence(&mut self) -> bool {
+        let Phase::Game(game) = &mut self.phase else {
+            return false;
+        };
+        let was_silent = game.is_silent();
+        game.silence.end();
+        if was_silent {
+            game.presses.clear();
+        }
+        was_silent
     }
 
     /// The board is read again after the link was down. Finds what was played meanwhile.

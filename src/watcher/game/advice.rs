@@ -10,6 +10,7 @@ use super::{
     finding::Finding,
     flags::Flags,
     record::GameRecord,
+    waits::JUDGE_MS,
 };
 use crate::{
     board::IllegalAct,
@@ -32,8 +33,14 @@ pub(super) fn same_act<'c>(ctx: &Ctx<'_>, cases: &'c Cases, finding: &Finding) -
             && open.case_file.said.act == finding.act
             && finding.squares.into_iter().all(untouched)
     };
-    let is_new = finding.reported.is_some() || finding.kind != IrregularityKind::IllegalMove;
-    cases.open.iter().find(is_same).filter(|_| !is_new)
+    // He may also have pressed once more without a half-move, where the board has told nothing meanwhile.
+    let is_silent = |open: &Open| ctx.sensed.last_told() + JUDGE_MS < open.said;
+    let may_be_same = |open: &&Open| match finding.kind {
+        IrregularityKind::IllegalMove => finding.reported.is_none(),
+        IrregularityKind::PressWithoutMove => finding.reported.is_none() && is_silent(open),
+        _ => false,
+    };
+    cases.open.iter().find(is_same).filter(may_be_same)
 }
 
 /// Reports `finding` with what the Laws prescribe in `case`, `how_sure` as the watcher is, and keeps its case open unless it came as a

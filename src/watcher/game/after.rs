@@ -6,7 +6,7 @@ use shakmaty::Move;
 
 use super::{
     Made, Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions,
-    set_up::hands_are_off, touch::Hands, unread::Unread, waits::FREEZE_MS,
+    set_up::hands_are_off, touch::Hands, unread::Unread, waits::{FREEZE_MS, JUDGE_MS},
 };
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
@@ -65,11 +65,22 @@ impl Takebacks<'_> {
         let Some(target) = &open.target else { return false };
         // Half-moves have been played since. Only a takeback can restore the target.
         let later = self.course.record.plies() > open.plies_at_restoration();
-        if later || !self.unread.is_shown(target.placement(), ctx.sensed.placement()) {
+        let seen = ctx.sensed.placement();
+        if later {
             return false;
         }
         if open.kind == IrregularityKind::PressWithoutMove {
-            return ctx.clock.running() == open.offender && ctx.passed(open.said, SETTLE_MS);
+            // The next half-move may begin already.
+            let differing = target.placement().differing(seen);
+            let stands =
+                differing.count() <= 1 && differing.into_iter().all(|square| seen.at(square).is_empty());
+            // A board that has told nothing since may have told nothing of a half-move before.
+            let is_told = ctx.sensed.last_told() + JUDGE_MS >= open.said;
+            let runs = ctx.clock.running() == open.offender;
+            return stands && is_told && runs && ctx.passed(open.said, SETTLE_MS);
+        }
+        if !self.unread.is_shown(target.placement(), seen) {
+            return false;
         }
         ctx.still_for(RESTORED_MS)
     }

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     board::{Item, Line, Ply, bridge},
     event::notice,
+    laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -302,7 +303,8 @@ impl Gap {
     /// is short. So it is where the clock shows that there was no time for more: all half-moves but the last were
     /// pressed.
     fn limits(&self, ctx: &Ctx<'_>, cases: &Cases) -> bridge::Limits {
-        let plies = if cases.at_board().next().is_none() {
+        let mut at_work = cases.at_board();
+        let plies = if at_work.all(|open| open.kind == IrregularityKind::PressWithoutMove) {
             self.most_unseen()
         } else {
             2

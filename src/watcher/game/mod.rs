@@ -39,6 +39,7 @@ mod replaced;
 mod reported;
 mod set_up;
 pub(in crate::watcher) mod settle;
+mod silence;
 mod sure;
 pub(in crate::watcher) mod touch;
 mod trust;
@@ -89,6 +90,7 @@ pub(super) struct Game {
     pub(super) unclocked: unclocked::Unclocked,
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
+    pub(super) silence: silence::Silence,
     pub(super) outcome: GameOutcome,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
@@ -119,6 +121,7 @@ impl Game {
             unclocked: unclocked::Unclocked::default(),
             cases: Cases::default(),
             presses: PressQueue::default(),
+            silence: silence::Silence::default(),
             outcome: GameOutcome::default(),
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),
@@ -250,6 +253,12 @@ impl Game {
             && press.side == self.course.record.stand().turn()
             && ctx.passed(at, waits)
             && ctx.is_told(at, waits::judged_after(ctx))
+    }
+
+    /// True while the board tells nothing although both players press.
+    pub(super) fn is_silent(&self) -> bool {
+        let lines = &self.course.lines;
+        !lines.frozen && self.silence.is_of_both(lines.best().turn())
     }
 
     /// How far record and board are to be trusted.

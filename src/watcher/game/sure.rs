@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
-use super::{Made, displaced::may_have_left_at_once, finding::Finding, glimpse::TICKS, trust::Trust};
+use super::{Made, Open, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -104,11 +104,8 @@ impl Trust<'_> {
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
                 IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
-                IrregularityKind::MovedOutOfTurn => {
-                    may_have_left_at_once(ctx, &self.course.record, finding)
-                        || has_hopped(ctx, finding, stood)
-                        || has_hopped(ctx, finding, ctx.sensed.placement())
-                }
+                // Anybody may have shown a half-move, and the piece goes back. What was pressed, or stopped, would tell.
+                IrregularityKind::MovedOutOfTurn => true,
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
                         || has_flickered(ctx, finding, stood)
@@ -315,9 +312,10 @@ impl Trust<'_> {
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
     /// wrong again.
     fn was_mistaken(&self) -> bool {
-        let mut said = self.cases.all();
-        self.doubt.shaken
-            || said.any(|open| !open.is_dismissed() && open.case_file.said.certainty != Certainty::Certain)
+        // That a piece was only shown out of turn says nothing of the record.
+        let by_record = |open: &&Open| open.kind != IrregularityKind::MovedOutOfTurn && !open.is_dismissed();
+        let mut said = self.cases.all().filter(by_record);
+        self.doubt.shaken || said.any(|open| open.case_file.said.certainty != Certainty::Certain)
     }
 
     /// True when the press came before the lump, the decision falls within the lump, and nothing in the lump
