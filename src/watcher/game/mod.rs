@@ -90,7 +90,7 @@ pub(super) struct Game {
     pub(super) unclocked: unclocked::Unclocked,
     pub(super) cases: Cases,
     pub(super) presses: PressQueue,
-    pub(super) silence: silence::Silence,
+    pub(super) silence: silence::UnreadPresses,
     pub(super) outcome: GameOutcome,
     /// Why the record may be wrong.
     pub(super) doubt: doubt::Doubt,
@@ -121,7 +121,7 @@ impl Game {
             unclocked: unclocked::Unclocked::default(),
             cases: Cases::default(),
             presses: PressQueue::default(),
-            silence: silence::Silence::default(),
+            silence: silence::UnreadPresses::default(),
             outcome: GameOutcome::default(),
             doubt: doubt::Doubt::default(),
             unread: unread::Unread::default(),

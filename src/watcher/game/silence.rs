@@ -7,11 +7,11 @@ const REMEMBERED: usize = 4;
 
 /// Who has pressed since the board last told anything.
 #[derive(Clone, Debug, Default)]
-pub(in crate::watcher) struct Silence {
+pub(in crate::watcher) struct UnreadPresses {
     presses: Vec<Color>,
 }
 
-impl Silence {
+impl UnreadPresses {
     /// Takes in a press.
     pub(in crate::watcher) fn pressed(&mut self, side: Color) {
         if self.presses.len() < REMEMBERED {
@@ -35,12 +35,12 @@ impl Silence {
 mod tests {
     use shakmaty::Color::{self, Black, White};
 
-    use super::Silence;
+    use super::UnreadPresses;
 
     #[test]
     fn a_press_for_what_was_read_before_does_not_count() {
         let is_of_both = |presses: &[Color]| {
-            let mut silence = Silence::default();
+            let mut silence = UnreadPresses::default();
             presses.iter().for_each(|side| silence.pressed(*side));
             silence.is_of_both(White)
         };
