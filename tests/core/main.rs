@@ -48,6 +48,7 @@ mod release;
 mod reliability_doc;
 mod rooms;
 mod said_and_true;
+mod silent_boards;
 mod snapshots;
 mod whole_positions;
 mod wire;
