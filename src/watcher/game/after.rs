@@ -5,8 +5,16 @@ use std::sync::Arc;
 use shakmaty::Move;
 
 use super::{
-    Made, Open, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions,
-    set_up::hands_are_off, touch::Hands, unread::Unread, waits::{FREEZE_MS, JUDGE_MS},
+    Made, Open,
+    cases::Cases,
+    course::Course,
+    doubt::Doubt,
+    gap::Gap,
+    positions::Positions,
+    set_up::hands_are_off,
+    touch::Hands,
+    unread::Unread,
+    waits::{FREEZE_MS, JUDGE_MS},
 };
 use crate::{
     board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
