@@ -2,9 +2,10 @@
 //! the players, so each of its readings stands for that. The initial position shows which pieces these are.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Color, Square};
+use shakmaty::{Bitboard, Color, Rank, Role, Square};
 
 use super::{
+    kept::bits,
     orientation::{MOST_UNREAD, Orientation},
     placement::{Code, Placement},
     sensed::SCAN_MS,
@@ -30,6 +31,9 @@ pub struct WrongChip {
     is: u8,
     /// Another piece has stood there since.
     taken: bool,
+    /// The squares on which it is replaced if it is a pawn, in the board's own order.
+    #[serde(default, with = "bits")]
+    last_rank: Bitboard,
     /// Since when this is known.
     since: Millis,
     /// The number of the game in which people were told of it last.
@@ -243,6 +247,11 @@ impl Chips {
             return piece;
         }
         match self.put_down(now, square, piece) {
+            Some(i) if self.wrong[i].last_rank.contains(Square::new(square.into())) => {
+                // What comes there replaces the pawn.
+                self.wrong[i].taken = true;
+                piece
+            }
             Some(i) => {
                 (self.wrong[i].at, self.wrong[i].taken) = (square, false);
                 PieceCode(self.wrong[i].is)
@@ -350,6 +359,7 @@ impl Chips {
                 reads,
                 is,
                 taken: false,
+                last_rank: way_of(read).map_or(Bitboard::EMPTY, |way| last_rank(way, Code(is))),
                 since,
                 told_in,
             }
@@ -389,29 +399,50 @@ fn pieces(read: &Squares) -> usize {
     read.iter().filter(|code| **code != PieceCode::EMPTY).count()
 }
 
+/// The squares, in the board's own order, on which `piece` is replaced if it is a pawn.
+fn last_rank(way: Orientation, piece: Code) -> Bitboard {
+    let pawn = piece.piece().filter(|piece| piece.role == Role::Pawn);
+    let Some(rank) = pawn.map(|pawn| pawn.color.fold_wb(Rank::Eighth, Rank::First)) else {
+        return Bitboard::EMPTY;
+    };
+    let raw = (0..64_u8).filter(|raw| way.square(*raw).rank() == rank);
+    raw.map(|raw| Square::new(raw.into())).collect()
+}
+
+/// Which way round the board lies on which the initial position is `read`, perhaps with wrong chips.
+fn way_of(read: &Squares) -> Option<Orientation> {
+    let is_array = |way: &Orientation| {
+        let seen = way.placement(read);
+        let differing = seen.differing(&Placement::ARRAY) & seen.occupied();
+        let wrong_chips = || {
+            differing
+                .into_iter()
+                .all(|square| seen.at(square).piece().is_some())
+        };
+        differing.count() <= MOST_WRONG
+            && Placement::ARRAY.occupied().is_superset(seen.occupied())
+            && wrong_chips()
+            && !Color::ALL.into_iter().any(|color| stand_exchanged(&seen, color))
+    };
+    Orientation::ALL.into_iter().find(is_array)
+}
+
 /// The wrong chips of the initial position that is `read`, as square, what is read there and what should be. None if it is no initial
 /// position, or one in which pieces stand wrong.
 fn wrong_in_array(read: &Squares) -> Option<Vec<(u8, u8, u8)>> {
     if !(32 - MOST_UNREAD..=32).contains(&pieces(read)) {
         return None;
     }
-    let chips = |way: Orientation| {
-        let seen = way.placement(read);
-        let differing = seen.differing(&Placement::ARRAY) & seen.occupied();
-        let is_array = differing.count() <= MOST_WRONG
-            && Placement::ARRAY.occupied().is_superset(seen.occupied())
-            && differing
-                .into_iter()
-                .all(|square| seen.at(square).piece().is_some());
-        (is_array && !Color::ALL.into_iter().any(|color| stand_exchanged(&seen, color))).then(|| {
-            let squares = (0..64_u8).map(|raw| (raw, way.square(raw)));
-            let wrong = squares.filter(|(_, square)| differing.contains(*square));
-            wrong
-                .map(|(raw, square)| (raw, seen.at(square).0, Placement::ARRAY.at(square).0))
-                .collect()
-        })
-    };
-    Orientation::ALL.into_iter().find_map(chips)
+    let way = way_of(read)?;
+    let seen = way.placement(read);
+    let differing = seen.differing(&Placement::ARRAY) & seen.occupied();
+    let squares = (0..64_u8).map(|raw| (raw, way.square(raw)));
+    let wrong = squares.filter(|(_, square)| differing.contains(*square));
+    Some(
+        wrong
+            .map(|(raw, square)| (raw, seen.at(square).0, Placement::ARRAY.at(square).0))
+            .collect(),
+    )
 }
 
 /// True where pieces of `color` stand on each other's squares: they were set up wrong (7.2.1). A set has no more pieces of a kind than

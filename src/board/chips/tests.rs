@@ -156,6 +156,28 @@ fn a_pawn_captures_one_that_is_read_like_it() {
 }
 
 #[test]
+fn what_replaces_a_pawn_is_what_is_read() {
+    // White's pawn on a2 is read as a queen.
+    let mut chips = Chips::default();
+    let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::A2, 6)]));
+    let mut table = Table {
+        chips,
+        squares,
+        now: 1000,
+    };
+    let mut from = Square::A2;
+    for to in [Square::A4, Square::A5, Square::A6, Square::B7] {
+        table.read(500, from, 0);
+        table.read(300, to, 6);
+        from = to;
+    }
+    assert_eq!(table.shows(Square::B7), 1);
+    table.read(500, Square::B7, 0);
+    table.read(300, Square::B8, 6);
+    assert_eq!(table.shows(Square::B8), 6);
+}
+
+#[test]
 fn a_chip_that_is_read_right_is_not_wrong() {
     let mut table = Table::new();
     table.read(500, Square::B1, KNIGHT);

@@ -195,7 +195,7 @@ impl Fault {
     pub fn is_broken_hardware(self) -> bool {
         matches!(
             self,
-            Self::DeadChip | Self::ChipDies | Self::SpareQueen | Self::DeadSquares
+            Self::DeadChip | Self::ChipDies | Self::WrongChip | Self::SpareQueen | Self::DeadSquares
         )
     }
 

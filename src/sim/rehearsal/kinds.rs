@@ -81,8 +81,9 @@ impl GameKind {
 }
 
 /// Faults that do not happen together with others. `docs/recognition-figures.md` has what the watcher makes
-/// of a line that gathers together with all other faults. That is not good enough to be promised.
-const ALONE: [Fault; 1] = [Fault::Gathered];
+/// of a line that gathers together with all other faults. That is not good enough to be promised. Where a piece of the initial position is
+/// misread, or not read, beside one with a wrong chip, nobody knows which is which.
+const ALONE: [Fault; 2] = [Fault::Gathered, Fault::WrongChip];
 
 /// Whether a fault may happen together with others.
 fn may_meet(fault: Fault) -> bool {
