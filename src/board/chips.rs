@@ -2,13 +2,14 @@
 //! the players, so each of its readings stands for that. The initial position shows which pieces these are.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, Rank, Role, Square};
+use shakmaty::{Bitboard, Color, Rank, Role, Square, attacks};
 
 use super::{
     kept::bits,
-    orientation::{MOST_UNREAD, Orientation},
+    orientation::Orientation,
     placement::{Code, Placement},
     sensed::SCAN_MS,
+    stand::targets,
 };
 use crate::{
     dgt::{PieceCode, Squares},
@@ -66,6 +67,8 @@ pub struct Chips {
     wrong: Vec<WrongChip>,
     /// Pieces that a wrong chip is read as, and that were lifted and not put down, the last one last.
     lifted: Vec<Lifted>,
+    /// Which way round the board lies on which the chips were found to be wrong.
+    way: Orientation,
     /// Where such a piece was read that nobody had lifted: its own square may not have been scanned yet.
     landed: Option<(u8, PieceCode, Millis)>,
 }
@@ -92,9 +95,9 @@ impl Chips {
         self.wrong.clone()
     }
 
-    /// The chips that a snapshot has kept.
+    /// The chips that a snapshot has kept, of a board that lies this way round.
     #[must_use]
-    pub fn restore(kept: &[WrongChip]) -> Self {
+    pub fn restore(kept: &[WrongChip], way: Orientation) -> Self {
         let makes_sense =
             |chip: &&WrongChip| chip.at < 64 && chip.reads().piece().is_some() && chip.is().piece().is_some();
         Self {
@@ -104,6 +107,7 @@ impl Chips {
                 .take(MOST_WRONG)
                 .copied()
                 .collect(),
+            way,
             ..Self::default()
         }
     }
@@ -139,7 +143,7 @@ impl Chips {
         let mut readings = vec![(square, piece)];
         if !self.wrong.is_empty() {
             self.left(now, known, square, piece, &mut readings);
-            readings[0].1 = self.came(now, square, piece);
+            readings[0].1 = self.came(now, known, square, piece);
         }
         if idle || !self.wrong.is_empty() {
             let mut seen = *known;
@@ -222,7 +226,7 @@ impl Chips {
     }
 
     /// What came to stand on `square`, where `piece` is read.
-    fn came(&mut self, now: Millis, square: u8, piece: PieceCode) -> PieceCode {
+    fn came(&mut self, now: Millis, known: &Squares, square: u8, piece: PieceCode) -> PieceCode {
         if piece == PieceCode::EMPTY {
             return piece;
         }
@@ -246,7 +250,7 @@ impl Chips {
         if self.wrong.iter().all(|chip| chip.reads != piece.0) {
             return piece;
         }
-        match self.put_down(now, square, piece) {
+        match self.put_down(now, known, square, piece) {
             Some(i) if self.wrong[i].last_rank.contains(Square::new(square.into())) => {
                 // What comes there replaces the pawn.
                 self.wrong[i].taken = true;
@@ -261,7 +265,7 @@ impl Chips {
     }
 
     /// Which of the wrong chips came to `square`, where `piece` is read; none if it is another piece.
-    fn put_down(&mut self, now: Millis, square: u8, piece: PieceCode) -> Option<usize> {
+    fn put_down(&mut self, now: Millis, known: &Squares, square: u8, piece: PieceCode) -> Option<usize> {
         let stands = |chip: &WrongChip| chip.at == square && chip.reads == piece.0;
         let like_it = |lifted: &Lifted| lifted.reads == piece;
         let back = self
@@ -277,7 +281,15 @@ impl Chips {
         if let (Some(taken), Some(_)) = (back.and_then(|k| self.lifted[k].wrong), captor) {
             self.wrong[taken].taken = true;
         }
-        let last = || self.lifted.iter().rposition(like_it);
+        // Both players may hold a piece that is read so.
+        let goes = |lifted: &Lifted| like_it(lifted) && self.may_go(lifted, square, known);
+        let last = || {
+            let lifted = &self.lifted;
+            lifted
+                .iter()
+                .rposition(goes)
+                .or_else(|| lifted.iter().rposition(like_it))
+        };
         match captor.or(back).or_else(last) {
             Some(k) => {
                 let lifted = self.lifted.remove(k);
@@ -299,12 +311,26 @@ impl Chips {
         }
     }
 
+    /// What was lifted.
+    fn code(&self, lifted: &Lifted) -> Code {
+        lifted.wrong.map_or(Code(lifted.reads.0), |i| self.wrong[i].is())
+    }
+
     /// The colour of a piece that was lifted.
     fn color(&self, lifted: &Lifted) -> Option<Color> {
-        lifted
-            .wrong
-            .map_or(Code(lifted.reads.0), |i| self.wrong[i].is())
-            .color()
+        self.code(lifted).color()
+    }
+
+    /// True where a half-move of the piece that was lifted may lead to `square`.
+    fn may_go(&self, lifted: &Lifted, square: u8, known: &Squares) -> bool {
+        let (from, to) = (self.way.square(lifted.from), self.way.square(square));
+        let mut board = self.way.placement(known).board();
+        let Some(piece) = self.code(lifted).piece() else {
+            return false;
+        };
+        board.set_piece_at(from, piece);
+        let captures = piece.role == Role::Pawn && attacks::pawn_attacks(piece.color, from).contains(to);
+        captures || targets(&board, from, piece).contains(to)
     }
 
     /// Looks where wrong chip `i` stands on a board that stood as is `known` and is `read` now.
@@ -338,17 +364,7 @@ impl Chips {
                 .filter(|chip| (chip.reads, chip.is) == (*reads, *is));
             like_it.next().copied()
         };
-        let is_whole = pieces(read) == 32;
-        // A wrong chip may be in a hand.
-        let is_found = |chip: &WrongChip| {
-            found
-                .iter()
-                .any(|(_, reads, is)| (chip.reads, chip.is) == (*reads, *is))
-        };
-        let shows_all = is_whole || self.wrong.iter().all(is_found);
-        // While pieces are set up, one may come to another's square.
-        let may_be_new = idle && is_whole;
-        if !shows_all || !may_be_new && !found.iter().all(|chip| known(chip).is_some()) {
+        if !idle && !found.iter().all(|chip| known(chip).is_some()) {
             return false;
         }
         let chips = found.iter().map(|chip| {
@@ -365,6 +381,7 @@ impl Chips {
             }
         });
         self.wrong = chips.collect();
+        self.way = way_of(read).unwrap_or_default();
         (self.landed, self.lifted) = (None, Vec::new());
         true
     }
@@ -394,11 +411,6 @@ impl Chips {
     }
 }
 
-/// How many pieces are read.
-fn pieces(read: &Squares) -> usize {
-    read.iter().filter(|code| **code != PieceCode::EMPTY).count()
-}
-
 /// The squares, in the board's own order, on which `piece` is replaced if it is a pawn.
 fn last_rank(way: Orientation, piece: Code) -> Bitboard {
     let pawn = piece.piece().filter(|piece| piece.role == Role::Pawn);
@@ -409,7 +421,8 @@ fn last_rank(way: Orientation, piece: Code) -> Bitboard {
     raw.map(|raw| Square::new(raw.into())).collect()
 }
 
-/// Which way round the board lies on which the initial position is `read`, perhaps with wrong chips.
+/// Which way round the board lies on which the whole initial position is `read`, perhaps with wrong chips. While pieces are set up, or
+/// one is in a hand, another may stand on its square.
 fn way_of(read: &Squares) -> Option<Orientation> {
     let is_array = |way: &Orientation| {
         let seen = way.placement(read);
@@ -420,7 +433,7 @@ fn way_of(read: &Squares) -> Option<Orientation> {
                 .all(|square| seen.at(square).piece().is_some())
         };
         differing.count() <= MOST_WRONG
-            && Placement::ARRAY.occupied().is_superset(seen.occupied())
+            && seen.occupied() == Placement::ARRAY.occupied()
             && wrong_chips()
             && !Color::ALL.into_iter().any(|color| stand_exchanged(&seen, color))
     };
@@ -430,9 +443,6 @@ fn way_of(read: &Squares) -> Option<Orientation> {
 /// The wrong chips of the initial position that is `read`, as square, what is read there and what should be. None if it is no initial
 /// position, or one in which pieces stand wrong.
 fn wrong_in_array(read: &Squares) -> Option<Vec<(u8, u8, u8)>> {
-    if !(32 - MOST_UNREAD..=32).contains(&pieces(read)) {
-        return None;
-    }
     let way = way_of(read)?;
     let seen = way.placement(read);
     let differing = seen.differing(&Placement::ARRAY) & seen.occupied();

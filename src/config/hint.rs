@@ -61,7 +61,8 @@ fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
 
 /// The hint on text that is no TOML, if the line shows what was meant; `message` is that of the TOML library.
 pub(super) fn of_line(text: &str, span: &Range<usize>, message: &str) -> Option<String> {
-    let line = line_at(text, span.start).trim();
+    let line = without_secrets(line_at(text, span.start).trim());
+    let line = line.as_str();
     if message == "duplicate key" {
         return Some(format!(
             "`{line}` stands in the file before: bring both together in one place"
@@ -90,6 +91,20 @@ pub(super) fn of_line(text: &str, span: &Range<usize>, message: &str) -> Option<
     let is_plain = is_key && !value.is_empty() && !value.contains(['#', '\\']);
     let meant = format!("{key} = {right}");
     (is_plain && meant != line).then(|| format!("write: {meant}"))
+}
+
+/// The line, with dots for its value if that may be a secret: messages go into logs, and into reports that people send.
+fn without_secrets(line: &str) -> String {
+    const SECRET: [&str; 4] = ["password", "token", "secret", "key"];
+    let Some((key, value)) = line.split_once(['=', ':']) else {
+        return line.to_owned();
+    };
+    let name = key.to_ascii_lowercase();
+    if SECRET.iter().any(|secret| name.contains(secret)) || value.contains('@') {
+        format!("{} = ...", key.trim())
+    } else {
+        line.to_owned()
+    }
 }
 
 /// The lines of the table in which `span` begins, from its header to the next.
@@ -140,6 +155,14 @@ mod tests {
         let said = said(text);
         let [one] = &said[..] else { panic!("{said:?}") };
         one.rsplit("\n    ").next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn a_hint_does_not_tell_a_secret() {
+        let password = help("[broker]\npassword = hunter2\n");
+        assert_eq!(password, "write: password = \"...\"");
+        let urls = help("[broker]\nurls = mqtt://pi:hunter2@host\n");
+        assert_eq!(urls, "write: urls = \"...\"");
     }
 
     #[test]

@@ -142,7 +142,7 @@ async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
     // A few at a time, so that each is looked at.
     for few in numbers.chunks(5) {
         for n in few {
-            let command = json!({ "ref": n, "kind": "clock_setting_wrong" }).to_string();
+            let command = json!({ "ref": n, "kind": "clock_setting_wrong", "confirmed": true }).to_string();
             subscriber
                 .publish("dgt2mqtt/gw/board/1/cmd/report", false, command, None)
                 .await;

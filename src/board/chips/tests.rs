@@ -178,6 +178,23 @@ fn what_replaces_a_pawn_is_what_is_read() {
 }
 
 #[test]
+fn both_players_may_hold_a_piece_that_is_read_alike() {
+    // Black's pawn on g7 is read as a white one.
+    let mut chips = Chips::default();
+    let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::G7, 1)]));
+    let mut table = Table {
+        chips,
+        squares,
+        now: 1000,
+    };
+    table.read(500, Square::H2, 0);
+    table.read(200, Square::G7, 0);
+    table.read(100, Square::H4, 1);
+    table.read(300, Square::G5, 1);
+    assert_eq!((table.shows(Square::H4), table.shows(Square::G5)), (1, 7));
+}
+
+#[test]
 fn a_chip_that_is_read_right_is_not_wrong() {
     let mut table = Table::new();
     table.read(500, Square::B1, KNIGHT);

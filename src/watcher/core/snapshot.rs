@@ -309,7 +309,7 @@ impl Core {
             }
         }
         self.now = Millis(snapshot.taken_at());
-        self.chips = Chips::restore(&snapshot.wrong_chips);
+        self.chips = Chips::restore(&snapshot.wrong_chips, snapshot.orientation);
         self.clock.go_on(snapshot.shown, self.now);
         for serial in &snapshot.played_on {
             self.played_on.board.learn_serial(serial);
