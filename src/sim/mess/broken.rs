@@ -1,7 +1,7 @@
 //! Hardware that does not work: chips, squares, a queen of another set. Pieces without a working chip move
 //! all the same. A half-move that nobody could tell from another one is not played.
 
-use shakmaty::{CastlingMode, Color, Move, Piece, Role, Square};
+use shakmaty::{CastlingMode, Move, Piece, Role, Square};
 
 use super::{super::hand::figure::TaggedPiece, director::Director, fault::Fault};
 use crate::laws::IrregularityKind;
@@ -47,14 +47,14 @@ impl Director<'_> {
         }
     }
 
-    /// Gives a piece the chip of another one.
+    /// Gives a piece the chip of another one of its colour. Where a piece captures one that is read like it, no reading tells.
     fn exchange_chip(&mut self) {
         let Some((square, figure)) = self.any_piece() else {
             return;
         };
         let others = |piece: &Piece| *piece != figure.piece();
-        let pieces = Color::ALL.map(|color| Role::ALL.map(|role| role.of(color)));
-        let mut pieces: Vec<Piece> = pieces.into_iter().flatten().filter(others).collect();
+        let pieces = Role::ALL.map(|role| role.of(figure.color));
+        let mut pieces: Vec<Piece> = pieces.into_iter().filter(others).collect();
         self.rng.shuffle(&mut pieces);
         if let Some(other) = pieces.pop() {
             self.pieces[usize::from(square)] = Some(figure.with_chip_of(other));

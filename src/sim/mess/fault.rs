@@ -71,7 +71,7 @@ pub enum Fault {
     DeadChip,
     /// From some half-move on a piece has no working chip.
     ChipDies,
-    /// A piece of the initial position has the chip of another, of which a set has no more.
+    /// A piece of the initial position has the chip of another of its colour, of which a set has no more.
     WrongChip,
     /// The queen that comes for a pawn is of another set and is never read.
     SpareQueen,
