@@ -354,34 +354,19 @@ impl Chips {
     /// Looks whether an initial position is `read`, which shows the wrong chips. While a game goes on it shows only where those that are
     /// known stand. Returns true if it did.
     fn look_at_array(&mut self, now: Millis, idle: bool, read: &Squares) -> bool {
-        let Some(found) = wrong_in_array(read) else {
+        let Some((way, mut found)) = wrong_in_array(now, read) else {
             return false;
         };
-        let known = |(_, reads, is): &(u8, u8, u8)| {
-            let mut like_it = self
-                .wrong
-                .iter()
-                .filter(|chip| (chip.reads, chip.is) == (*reads, *is));
-            like_it.next().copied()
-        };
-        if !idle && !found.iter().all(|chip| known(chip).is_some()) {
-            return false;
-        }
-        let chips = found.iter().map(|chip| {
-            let (at, reads, is) = *chip;
-            let (since, told_in) = known(chip).map_or((now, 0), |chip| (chip.since, chip.told_in));
-            WrongChip {
-                at,
-                reads,
-                is,
-                taken: false,
-                last_rank: way_of(read).map_or(Bitboard::EMPTY, |way| last_rank(way, Code(is))),
-                since,
-                told_in,
+        for chip in &mut found {
+            let is_it = |known: &&WrongChip| (known.reads, known.is) == (chip.reads, chip.is);
+            match self.wrong.iter().find(is_it) {
+                Some(known) => (chip.since, chip.told_in) = (known.since, known.told_in),
+                None if idle => {}
+                None => return false,
             }
-        });
-        self.wrong = chips.collect();
-        self.way = way_of(read).unwrap_or_default();
+        }
+        self.wrong = found;
+        self.way = way;
         (self.landed, self.lifted) = (None, Vec::new());
         true
     }
@@ -421,38 +406,31 @@ fn last_rank(way: Orientation, piece: Code) -> Bitboard {
     raw.map(|raw| Square::new(raw.into())).collect()
 }
 
-/// Which way round the board lies on which the whole initial position is `read`, perhaps with wrong chips. While pieces are set up, or
-/// one is in a hand, another may stand on its square.
-fn way_of(read: &Squares) -> Option<Orientation> {
-    let is_array = |way: &Orientation| {
+/// The wrong chips of the whole initial position that is `read` now, and which way round the board lies. None if it is no initial position,
+/// or one in which pieces stand wrong. While pieces are set up, or one is in a hand, another may stand on its square.
+fn wrong_in_array(now: Millis, read: &Squares) -> Option<(Orientation, Vec<WrongChip>)> {
+    Orientation::ALL.into_iter().find_map(|way| {
         let seen = way.placement(read);
-        let differing = seen.differing(&Placement::ARRAY) & seen.occupied();
-        let wrong_chips = || {
-            differing
-                .into_iter()
-                .all(|square| seen.at(square).piece().is_some())
+        let differing = seen.differing(&Placement::ARRAY);
+        let is_array = seen.occupied() == Placement::ARRAY.occupied()
+            && differing.count() <= MOST_WRONG
+            && (differing & !seen.pieces()).is_empty()
+            && !Color::ALL.into_iter().any(|color| stand_exchanged(&seen, color));
+        let wrong = |at: u8| {
+            let square = way.square(at);
+            let is = Placement::ARRAY.at(square);
+            differing.contains(square).then(|| WrongChip {
+                at,
+                reads: seen.at(square).0,
+                is: is.0,
+                taken: false,
+                last_rank: last_rank(way, is),
+                since: now,
+                told_in: 0,
+            })
         };
-        differing.count() <= MOST_WRONG
-            && seen.occupied() == Placement::ARRAY.occupied()
-            && wrong_chips()
-            && !Color::ALL.into_iter().any(|color| stand_exchanged(&seen, color))
-    };
-    Orientation::ALL.into_iter().find(is_array)
-}
-
-/// The wrong chips of the initial position that is `read`, as square, what is read there and what should be. None if it is no initial
-/// position, or one in which pieces stand wrong.
-fn wrong_in_array(read: &Squares) -> Option<Vec<(u8, u8, u8)>> {
-    let way = way_of(read)?;
-    let seen = way.placement(read);
-    let differing = seen.differing(&Placement::ARRAY) & seen.occupied();
-    let squares = (0..64_u8).map(|raw| (raw, way.square(raw)));
-    let wrong = squares.filter(|(_, square)| differing.contains(*square));
-    Some(
-        wrong
-            .map(|(raw, square)| (raw, seen.at(square).0, Placement::ARRAY.at(square).0))
-            .collect(),
-    )
+        is_array.then(|| (way, (0..64).filter_map(wrong).collect()))
+    })
 }
 
 /// True where pieces of `color` stand on each other's squares: they were set up wrong (7.2.1). A set has no more pieces of a kind than
@@ -461,7 +439,7 @@ fn stand_exchanged(seen: &Placement, color: Color) -> bool {
     let of = |placement: &Placement, square: Square| {
         Some(placement.at(square)).filter(|code| code.color() == Some(color))
     };
-    let wrong = seen.differing(&Placement::ARRAY) & seen.occupied();
+    let wrong = seen.differing(&Placement::ARRAY);
     let home = wrong.into_iter().filter(|s| of(&Placement::ARRAY, *s).is_some());
     let mut should: Vec<_> = home.clone().map(|s| Placement::ARRAY.at(s)).collect();
     let mut stand: Vec<_> = home.map(|s| seen.at(s)).collect();

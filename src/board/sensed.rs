@@ -2,10 +2,13 @@
 
 mod hops;
 mod kept;
+mod lumps;
 
 pub use kept::KeptSensed;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
+
+use lumps::Lumps;
 
 use super::{
     kept::bits,
@@ -61,8 +64,7 @@ pub struct Sensed {
     recent: Bitboard,
     /// By how many milliseconds the times of changes may be wrong.
     slack: u64,
-    /// The bounds of the last two lumps of messages, the latest first.
-    lumps: [(Millis, Millis); 2],
+    lumps: Lumps,
     unheard: Unheard,
 }
 
@@ -95,7 +97,7 @@ impl Default for Sensed {
             ever_read: Bitboard::EMPTY,
             recent: Bitboard::FULL,
             slack: 0,
-            lumps: Default::default(),
+            lumps: Lumps::default(),
             unheard: Unheard::default(),
         }
     }
@@ -256,31 +258,19 @@ impl Sensed {
     /// The changes between `from` and `until` come in one lump: their order is right, and nobody measured
     /// their times.
     pub fn is_unmeasured(&mut self, from: Millis, until: Millis) {
-        let [last, _] = self.lumps;
-        self.lumps = [(from, until), last];
-    }
-
-    /// The lump in which what happened at `at` came.
-    fn lump_of(&self, at: Millis) -> Option<(Millis, Millis)> {
-        let mut lumps = self.lumps.into_iter();
-        lumps.find(|(from, until)| *from < at && at <= *until)
+        self.lumps.add(from, until);
     }
 
     /// The least time, in milliseconds, that may have passed between two changes at `one` and `other`.
     #[must_use]
     pub fn least_between(&self, one: Millis, other: Millis) -> u64 {
-        let (first, last) = (one.min(other), one.max(other));
-        let latest = self.lump_of(first).map_or(first, |(_, until)| until.min(last));
-        let soonest = self.lump_of(last).map_or(last, |(from, _)| from.max(first));
-        soonest.since(latest)
+        self.lumps.least_between(one, other)
     }
 
     /// The most time, in milliseconds, that may have passed from what happened at `first` to what happened at `last`.
     #[must_use]
     pub fn most_between(&self, first: Millis, last: Millis) -> u64 {
-        let soonest = self.lump_of(first).map_or(first, |(from, _)| from);
-        let latest = self.lump_of(last).map_or(last, |(_, until)| until);
-        latest.since(soonest)
+        self.lumps.most_between(first, last)
     }
 
     /// By how many milliseconds the times of changes may be wrong. Their order is right.
@@ -477,25 +467,6 @@ mod tests {
         assert_eq!(lifted(&[up, (300, Square::D8, WHITE_QUEEN)]), None);
         assert_eq!(lifted(&[up, (300, Square::D1, WHITE_QUEEN)]), None);
         assert_eq!(lifted(&[(50, Square::D1, Code::EMPTY)]), None);
-    }
-
-    #[test]
-    fn within_a_lump_no_time_need_have_passed() {
-        let mut sensed = Sensed::default();
-        let least = |sensed: &Sensed, one: u64, other: u64| sensed.least_between(Millis(one), Millis(other));
-        assert_eq!(least(&sensed, 300, 1000), 700);
-        sensed.is_unmeasured(Millis(200), Millis(900));
-        assert_eq!(least(&sensed, 400, 800), 0, "both came in it");
-        assert_eq!(least(&sensed, 800, 150), 50, "one came before it");
-        assert_eq!(least(&sensed, 400, 1000), 100, "one came after it");
-        assert_eq!((least(&sensed, 100, 1000), least(&sensed, 50, 100)), (900, 50));
-        sensed.is_unmeasured(Millis(900), Millis(1500));
-        assert_eq!(
-            least(&sensed, 400, 1400),
-            0,
-            "at the end of one and the beginning of the next"
-        );
-        assert_eq!(least(&sensed, 150, 1400), 750);
     }
 
     #[test]

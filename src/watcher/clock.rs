@@ -255,11 +255,11 @@ impl Clock {
         }
     }
 
-    /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not sure, or the
+    /// The player who pressed in the last gap. None where nobody did, or both, or where White's side is not known, or the
     /// clock is silent. Told once.
     pub(super) fn take_missed_press(&mut self) -> Option<Color> {
         let side = self.take_missed()?.once?;
-        self.white.filter(|_| !self.guessed)?;
+        self.white?;
         Some(self.player(side))
     }
 

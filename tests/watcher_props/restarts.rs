@@ -320,9 +320,9 @@ fn nor_does_a_kill_at_any_instant_accuse_anybody() {
     println!("{tried} captures, {missed} offences missed");
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
-    // 24 of 582, and in full 506 of 12,240.
-    let most = if is_full() { 42 } else { 44 };
-    assert!(missed * 1000 <= tried * most, "{missed} offences missed");
+    // 22 of 628, and in full 417 of 12,560.
+    let most = if is_full() { 440 } else { 26 };
+    assert!(missed <= most, "{missed} offences missed");
 }
 
 /// A press after a slow start was taken for that of a half-move that nobody saw, and what was pressed for was displaced, or

@@ -180,8 +180,8 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         missed.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // 98 of 1,260: who comes while the clock runs is not sure whose side is whose, and accuses nobody before.
-    assert!(missed.len() <= 100, "{}", missed.join("\n"));
+    // 88 of 1,260.
+    assert!(missed.len() <= 95, "{}", missed.join("\n"));
 }
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the

@@ -23,7 +23,7 @@ fn raw(square: Square) -> u8 {
 const ROOK: u8 = 2;
 const KNIGHT: u8 = 3;
 
-/// A board whose knight on b1 says that it is a rook.
+/// A board with a wrong chip; as a rule its knight on b1 says that it is a rook.
 struct Table {
     chips: Chips,
     squares: Squares,
@@ -31,14 +31,19 @@ struct Table {
 }
 
 impl Table {
-    fn new() -> Self {
+    /// A board whose piece on `square` says that it is another one.
+    fn with(square: Square, says: u8) -> Self {
         let mut chips = Chips::default();
-        let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::B1, ROOK)]));
+        let squares = chips.dump(Millis(0), true, None, &array_with(&[(square, says)]));
         Self {
             chips,
             squares,
             now: 1000,
         }
+    }
+
+    fn new() -> Self {
+        Self::with(Square::B1, ROOK)
     }
 
     fn read(&mut self, after: u64, square: Square, code: u8) {
@@ -59,7 +64,8 @@ impl Table {
 
 #[test]
 fn the_initial_position_shows_which_chips_are_wrong() {
-    let wrong = |codes: &[(Square, u8)]| wrong_in_array(&array_with(codes)).map(|found| found.len());
+    let wrong =
+        |codes: &[(Square, u8)]| wrong_in_array(Millis(0), &array_with(codes)).map(|(_, found)| found.len());
     assert_eq!(wrong(&[]), Some(0));
     assert_eq!(wrong(&[(Square::B1, ROOK)]), Some(1));
     assert_eq!(wrong(&[(Square::H1, ROOK + 6), (Square::H8, ROOK)]), Some(2));
@@ -132,13 +138,7 @@ fn a_captured_piece_is_not_taken_for_one_that_captures_there() {
 #[test]
 fn a_pawn_captures_one_that_is_read_like_it() {
     // Black's pawn on e7 is read as a white one.
-    let mut chips = Chips::default();
-    let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::E7, 1)]));
-    let mut table = Table {
-        chips,
-        squares,
-        now: 1000,
-    };
+    let mut table = Table::with(Square::E7, 1);
     for (from, to) in [(Square::D2, Square::D4), (Square::E7, Square::E5)] {
         table.read(500, from, 0);
         table.read(300, to, 1);
@@ -158,13 +158,7 @@ fn a_pawn_captures_one_that_is_read_like_it() {
 #[test]
 fn what_replaces_a_pawn_is_what_is_read() {
     // White's pawn on a2 is read as a queen.
-    let mut chips = Chips::default();
-    let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::A2, 6)]));
-    let mut table = Table {
-        chips,
-        squares,
-        now: 1000,
-    };
+    let mut table = Table::with(Square::A2, 6);
     let mut from = Square::A2;
     for to in [Square::A4, Square::A5, Square::A6, Square::B7] {
         table.read(500, from, 0);
@@ -180,13 +174,7 @@ fn what_replaces_a_pawn_is_what_is_read() {
 #[test]
 fn both_players_may_hold_a_piece_that_is_read_alike() {
     // Black's pawn on g7 is read as a white one.
-    let mut chips = Chips::default();
-    let squares = chips.dump(Millis(0), true, None, &array_with(&[(Square::G7, 1)]));
-    let mut table = Table {
-        chips,
-        squares,
-        now: 1000,
-    };
+    let mut table = Table::with(Square::G7, 1);
     table.read(500, Square::H2, 0);
     table.read(200, Square::G7, 0);
     table.read(100, Square::H4, 1);

@@ -20,6 +20,7 @@ mod reading;
 mod recall;
 mod results;
 mod rules;
+mod silence;
 pub(super) mod snapshot;
 mod start;
 mod started;

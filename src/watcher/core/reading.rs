@@ -3,7 +3,7 @@
 
 use shakmaty::Bitboard;
 
-use super::{Core, Phase, TOLD_APART_MS, start::Setup};
+use super::{Core, Phase, TOLD_APART_MS, silence, start::Setup};
 use crate::{
     board::{Code, Orientation, Placement, Sensed, bridge},
     dgt::{Battery, ClockReading, Identity, Message, PieceCode, Squares},
@@ -239,7 +239,7 @@ impl Core {
         self.out.changed.position = true;
         self.each(|core| core.tick_lines(now));
         let before = self.sensed.placement().clone();
-        let silent_since = self.silent_since();
+        let silent_since = silence::since(&self.phase, &self.sensed);
         let changed = self.sensed.replace(now, &placement);
         if first {
             self.sensed = Sensed::settled(&placement);
@@ -332,7 +332,7 @@ impl Core {
             // As nothing was missed, the game goes on from what was put up beside the clock that stood.
             game.started_again(&mut ctx);
         }
-        let was_silent = !changed.is_empty() && self.take_silence();
+        let was_silent = !changed.is_empty() && silence::take(&mut self.phase);
         self.recovering(gap || was_silent);
         self.explain(now, changed);
         if gap || was_silent {
@@ -469,27 +469,6 @@ impl Core {
                 }
             }
         }
-    }
-
-    /// When a board last told anything that tells nothing although both players press: it is as good as not read.
-    fn silent_since(&self) -> Option<Millis> {
-        let Phase::Game(game) = &self.phase else {
-            return None;
-        };
-        game.is_silent().then(|| self.sensed.last_told())
-    }
-
-    /// The board tells all its squares. Returns true where it had been silent.
-    fn take_silence(&mut self) -> bool {
-        let Phase::Game(game) = &mut self.phase else {
-            return false;
-        };
-        let was_silent = game.is_silent();
-        game.silence.end();
-        if was_silent {
-            game.presses.clear();
-        }
-        was_silent
     }
 
     /// The board is read again after the link was down. Finds what was played meanwhile.

@@ -37,7 +37,6 @@ fn follows_from_the_record(kind: IrregularityKind) -> bool {
         IrregularityKind::IllegalMove
             | IrregularityKind::PressWithoutMove
             | IrregularityKind::PiecesDisplaced
-            | IrregularityKind::MovedOutOfTurn
     )
 }
 
@@ -48,7 +47,6 @@ fn rests_on_times(kind: IrregularityKind) -> bool {
         IrregularityKind::InitialPositionWrong
             | IrregularityKind::PressWithoutMove
             | IrregularityKind::PiecesDisplaced
-            | IrregularityKind::MovedOutOfTurn
     )
 }
 
