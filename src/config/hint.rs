@@ -100,7 +100,7 @@ fn without_secrets(line: &str) -> String {
         return line.to_owned();
     };
     let name = key.to_ascii_lowercase();
-    if SECRET.iter().any(|secret| name.contains(secret)) || value.contains('@') {
+    if SECRET.iter().any(|secret| name.contains(secret)) || value.contains("://") {
         format!("{} = ...", key.trim())
     } else {
         line.to_owned()
@@ -163,6 +163,8 @@ mod tests {
         assert_eq!(password, "write: password = \"...\"");
         let urls = help("[broker]\nurls = mqtt://pi:hunter2@host\n");
         assert_eq!(urls, "write: urls = \"...\"");
+        let alert = help("[[alert]]\nurl = https://ntfy.example/hunter2\n");
+        assert_eq!(alert, "write: url = \"...\"");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 64] = [
+const FILES: [&str; 67] = [
+    "board/chips.rs",
     "board/weight.rs",
     "board/line.rs",
     "board/evidence.rs",
@@ -18,6 +19,8 @@ const FILES: [&str; 64] = [
     "board/suspect.rs",
     "board/fall.rs",
     "board/row.rs",
+    "watcher/game/positions.rs",
+    "watcher/game/silence.rs",
     "watcher/game/reported.rs",
     "watcher/at_rest.rs",
     "watcher/clock.rs",

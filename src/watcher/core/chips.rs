@@ -8,7 +8,7 @@ use crate::{
     },
     event::{Body, notice},
     time::Millis,
-    watcher::game::unread::in_words,
+    watcher::game::in_words,
 };
 
 /// The notices of wrong chips that are due in game `number`, and when another one is.

@@ -45,7 +45,7 @@ pub(in crate::watcher) mod touch;
 mod trust;
 mod turned;
 pub(in crate::watcher) mod unclocked;
-pub(in crate::watcher) mod unread;
+mod unread;
 mod untold;
 mod victim;
 mod waits;
@@ -63,6 +63,7 @@ pub(super) use self::{
     course::TakenBack,
     made::{Made, names},
     press::Press,
+    unread::in_words,
 };
 use crate::{
     board::{IllegalAct, Orientation, Placement, Sensed, Stand},
