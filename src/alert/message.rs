@@ -1,10 +1,12 @@
 //! The message on a phone about an event.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::{
-    config::AlertConfig,
-    event::{Body, Certainty, Event},
+    config::{AlertConfig, Language},
+    event::{Body, Certainty, Event, Words},
 };
 
 /// A message in the form of a webhook.
@@ -21,6 +23,9 @@ pub(super) struct AlertMessage {
     /// The certainty of an irregularity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) certainty: Option<Certainty>,
+    /// The `id` of the irregularity that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) irregularity: Option<String>,
     /// The whole event.
     event: Event,
 }
@@ -28,44 +33,58 @@ pub(super) struct AlertMessage {
 impl AlertMessage {
     /// The message on `event`, if `alert` asks for one.
     pub(super) fn of(event: &Event, alert: &AlertConfig) -> Option<Self> {
-        let board = &event.board;
+        let language = alert.language;
         let (kind, title, text) = match &event.body {
             Body::Irregularity(irregularity) => {
                 if irregularity.certainty < alert.certainty {
                     return None;
                 }
-                let words = irregularity.text.get(alert.language.as_str());
-                let words = words.or_else(|| irregularity.text.get("en"))?;
+                let words = words(&irregularity.text, language)?;
                 (
                     irregularity.kind.as_str(),
-                    words.title.clone(),
+                    words.title.as_str(),
                     words.advice.clone(),
                 )
             }
-            Body::Notice { code, message } => ("notice", code.clone(), message.clone()),
-            Body::BoardDisconnected { reason } => (
-                "board_disconnected",
-                alert.language.away().to_owned(),
-                reason.clone(),
-            ),
+            Body::Notice { code, message } => ("notice", code.as_str(), message.clone()),
+            Body::BoardDisconnected { reason } => ("board_disconnected", language.away(), reason.clone()),
             _ => return None,
         };
         if !alert.wants(kind) {
             return None;
         }
-        let certainty = match &event.body {
-            Body::Irregularity(irregularity) => Some(irregularity.certainty),
-            _ => None,
-        };
-        Some(Self {
-            title: format!("{} {board}: {title}", alert.language.board()),
+        let message = Self::new(event, kind, title, text, language);
+        Some(match &event.body {
+            Body::Irregularity(irregularity) => message.about(&event.id, irregularity.certainty),
+            _ => message,
+        })
+    }
+
+    /// A message on `event`.
+    pub(super) fn new(event: &Event, kind: &str, title: &str, text: String, language: Language) -> Self {
+        let board = &event.board;
+        Self {
+            title: format!("{} {board}: {title}", language.board()),
             text,
             board: board.clone(),
             kind: kind.to_owned(),
-            certainty,
+            certainty: None,
+            irregularity: None,
             event: event.clone(),
-        })
+        }
     }
+
+    /// The same message, about an irregularity.
+    pub(super) fn about(mut self, irregularity: &str, certainty: Certainty) -> Self {
+        self.irregularity = Some(irregularity.to_owned());
+        self.certainty = Some(certainty);
+        self
+    }
+}
+
+/// The words in `language`, or in English where there are none.
+pub(super) fn words(text: &BTreeMap<String, Words>, language: Language) -> Option<&Words> {
+    text.get(language.as_str()).or_else(|| text.get("en"))
 }
 
 #[cfg(test)]

@@ -2,11 +2,13 @@
 //!
 //! Each place reads the events in the journal beside all other work, as a broadcast does, so no board ever waits for a
 //! phone. The file of positions beside the journal keeps how far each place was told. A restart repeats only the
-//! message that was under way.
+//! message that was under way. The file keeps also of which irregularities the place was told: it hears when one of them
+//! is off.
 #![allow(clippy::disallowed_methods)] // phones live on the wall clock.
 
 mod message;
 mod place;
+mod told;
 
 use std::{
     path::{Path, PathBuf},
@@ -20,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use self::{
     message::AlertMessage,
     place::{Recipient, SendError},
+    told::ToldAlerts,
 };
 use crate::{
     config::AlertConfig,
@@ -57,6 +60,7 @@ pub(crate) async fn tell(
         place: Recipient::new(&alert),
         alert,
         path,
+        told: ToldAlerts::default(),
         failing: false,
         stale: 0,
     };
@@ -96,6 +100,8 @@ struct Teller {
     key: String,
     place: Recipient,
     path: PathBuf,
+    /// Of which irregularities the place was told.
+    told: ToldAlerts,
     /// True once the log has told that the place cannot be reached.
     failing: bool,
     /// How many messages became too old in the meantime.
@@ -104,16 +110,19 @@ struct Teller {
 
 impl Teller {
     /// The position to go on from: that of the last event told, or at the first time the end of the journal.
-    async fn begin(&self) -> u64 {
+    async fn begin(&mut self) -> u64 {
         let (path, key) = (self.path.clone(), self.key.clone());
         let begin = move || {
             let last = last_position(&path).unwrap_or(0);
             // A journal that was restored may end before that position.
-            let told = alerted::read(&path, &key).map_or(last, |told| told.min(last));
-            note(&path, &key, told);
-            told
+            let (position, told) = alerted::read(&path, &key).unwrap_or((last, String::new()));
+            let (position, told) = (position.min(last), ToldAlerts::parse(&told));
+            note(&path, &key, position, &told);
+            (position, told)
         };
-        tokio::task::spawn_blocking(begin).await.unwrap_or(0)
+        let (position, told) = tokio::task::spawn_blocking(begin).await.unwrap_or_default();
+        self.told = told;
+        position
     }
 
     /// The next events; none where the journal cannot be read now.
@@ -126,20 +135,24 @@ impl Teller {
             .ok()
     }
 
-    /// Pushes the event, if the place asks for it and it is still news.
+    /// Pushes the event, if the place asks for it and it is still news. What changes a message that the place has is
+    /// always news.
     async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
-        let Some(message) = AlertMessage::of(event, &self.alert) else {
+        let follow_up = self.told.follow_up(event, self.alert.language);
+        let oldest_ms = if follow_up.is_some() { i64::MAX } else { OLDEST_MS };
+        let Some(message) = follow_up.or_else(|| AlertMessage::of(event, &self.alert)) else {
             return;
         };
         let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);
         let mut rng = Rng::new();
         loop {
-            if wall_ms().saturating_sub(written_ms) > OLDEST_MS {
+            if wall_ms().saturating_sub(written_ms) > oldest_ms {
                 self.stale += 1;
                 break;
             }
             match self.place.send(&message).await {
                 Ok(()) => {
+                    self.told.note(event, self.alert.language);
                     self.worked();
                     break;
                 }
@@ -154,9 +167,9 @@ impl Teller {
                 }
             }
         }
-        let (path, key) = (self.path.clone(), self.key.clone());
+        let (path, key, told) = (self.path.clone(), self.key.clone(), self.told.clone());
         // The write ends with the runtime at the latest.
-        let _ = tokio::task::spawn_blocking(move || note(&path, &key, position)).await;
+        let _ = tokio::task::spawn_blocking(move || note(&path, &key, position, &told)).await;
     }
 
     fn worked(&mut self) {
@@ -179,8 +192,8 @@ impl Teller {
     }
 }
 
-fn note(path: &Path, key: &str, position: u64) {
-    if let Err(error) = alerted::keep(path, key, position) {
+fn note(path: &Path, key: &str, position: u64, told: &ToldAlerts) {
+    if let Err(error) = alerted::keep(path, key, position, &told.text()) {
         tracing::debug!("alerts: cannot keep how far {key} was told: {error}");
     }
 }

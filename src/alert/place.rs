@@ -132,12 +132,14 @@ impl Recipient {
             Some(Certainty::Suspected) => (2, "eyes"),
             None => (3, "information_source"),
         };
+        // A phone shows a tag that is no symbol as it is: so whoever reads a second message knows which was the first.
+        let tags: Vec<_> = [tag].into_iter().chain(message.irregularity.as_deref()).collect();
         let body = json!({
             "topic": topic,
             "title": message.title,
             "message": message.text,
             "priority": priority,
-            "tags": [tag],
+            "tags": tags,
         });
         (folder, body)
     }

@@ -72,6 +72,69 @@ impl Language {
             Self::Ru => "не отвечает",
         }
     }
+
+    /// The word before the title of an irregularity that is off.
+    #[must_use]
+    pub fn off(self) -> &'static str {
+        match self {
+            Self::En => "Off",
+            Self::Ru => "Снято",
+        }
+    }
+
+    /// The word before the title of an irregularity that counts again.
+    #[must_use]
+    pub fn again(self) -> &'static str {
+        match self {
+            Self::En => "Again",
+            Self::Ru => "Снова",
+        }
+    }
+
+    /// The words before the title of an irregularity whose penalty is another.
+    #[must_use]
+    pub fn other_penalty(self) -> &'static str {
+        match self {
+            Self::En => "Other penalty",
+            Self::Ru => "Другое наказание",
+        }
+    }
+
+    /// The words on an irregularity that a person dismissed.
+    #[must_use]
+    pub fn dismissed(self) -> &'static str {
+        match self {
+            Self::En => "It was dismissed: it does not count.",
+            Self::Ru => "Нарушение отклонено: оно не засчитывается.",
+        }
+    }
+
+    /// The words on an irregularity that nothing is to be done about any more.
+    #[must_use]
+    pub fn overtaken(self) -> &'static str {
+        match self {
+            Self::En => "It was withdrawn: what followed at the board has overtaken it.",
+            Self::Ru => "Сообщение отозвано: нарушение снято ходом событий.",
+        }
+    }
+
+    /// The words on an irregularity whose end was taken back.
+    #[must_use]
+    pub fn reopened(self) -> &'static str {
+        match self {
+            Self::En => "It is not off after all: that was taken back.",
+            Self::Ru => "Снятие отменено: нарушение остаётся в силе.",
+        }
+    }
+
+    /// A person's name after a sentence.
+    #[must_use]
+    pub fn by(self, name: &str) -> String {
+        match self {
+            Self::En => format!(" By {name}."),
+            Self::Ru => format!(" Кем: {name}."),
+        }
+    }
 }
 
 /// A place that gets messages, and what they are about.

@@ -113,7 +113,7 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
             .map(|entry| entry.unwrap().path());
         let notes = files.filter(|path| path.to_string_lossy().contains(".alerted-"));
         notes
-            .filter_map(|path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok())
+            .filter_map(|path| fs::read_to_string(path).ok()?.lines().next()?.parse::<u64>().ok())
             .filter(|position| *position >= case["seq"].as_u64().unwrap())
             .count()
     };
@@ -147,5 +147,136 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
         .chain(refused.try_iter().skip(1))
         .map(|got| got.body)
         .collect();
+    assert_eq!(rest, [""; 0]);
+}
+
+/// Whoever was alerted hears that it is off, over a kill of the daemon too, and nobody else does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_phone_hears_that_what_it_was_told_is_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let path = fixture("illegal-second-loses");
+    let (webhook, hooked) = lichess::server(vec![OK], None);
+    let (ntfy, phoned) = lichess::server(vec![OK], None);
+    let (other, unasked) = lichess::server(vec![OK], None);
+    let (_simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &["--speed", "4"]);
+    let text = fs::read_to_string(&config).unwrap();
+    let text = format!(
+        "{text}[[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:{webhook}/hook\"\n\
+         [[alert]]\nform = \"ntfy\"\nurl = \"http://127.0.0.1:{ntfy}/hall-9\"\nlanguage = \"ru\"\nkinds = [\"illegal_move\", \"press_without_move\"]\n\
+         [[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:{other}/\"\nkinds = [\"two_hands\"]\n"
+    );
+    fs::write(&config, &text).unwrap();
+    let daemon = Daemon::start(&config);
+    let case = |seen: Vec<Value>| {
+        let subscriber = &subscriber;
+        async move {
+            let found = subscriber.wait("an irregularity", move |got| {
+                got.topic.ends_with("/7/event/irregularity") && !seen.contains(&got.json()["id"])
+            });
+            found.await.json()["id"].clone()
+        }
+    };
+    let irregularities = |place: &Receiver<Got>| loop {
+        let told = body(&next(place));
+        if told["irregularity"].is_string() || told["topic"].is_string() {
+            return told;
+        }
+    };
+    let first = case(vec![]).await;
+    let alerted = irregularities(&hooked);
+    assert_eq!(
+        (&alerted["irregularity"], &alerted["event"]["id"]),
+        (&first, &first)
+    );
+    let phone = irregularities(&phoned);
+    assert_eq!(phone["tags"][1], first);
+    let send = |verb: &str, payload: String| {
+        let topic = format!("dgt2mqtt/gw/board/7/cmd/{verb}");
+        let subscriber = &subscriber;
+        async move { subscriber.publish(&topic, false, payload, None).await }
+    };
+
+    // A second illegal move loses. That the first was put right is no news.
+    let second = case(vec![first.clone()]).await;
+    let loss = irregularities(&hooked);
+    assert_eq!(
+        (&loss["irregularity"], &loss["event"]["ruling"]["penalty"]["kind"]),
+        (&second, &"loss".into())
+    );
+    assert_eq!(irregularities(&phoned)["tags"][1], second);
+
+    let noted = || {
+        let files = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let notes = files.filter(|path| path.to_string_lossy().contains(".alerted-"));
+        let id = second.as_str().unwrap();
+        notes
+            .filter(|path| fs::read_to_string(path).unwrap_or_default().contains(id))
+            .count()
+    };
+    until("two notes", PATIENCE, || (noted() >= 2).then_some(()));
+    daemon.kill();
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("the daemon again", |_| {
+            let births = subscriber.all().into_iter();
+            births
+                .filter(|got| got.topic == "dgt2mqtt/gw/status" && got.text() == "online")
+                .count()
+                == 2
+        })
+        .await;
+    send(
+        "dismiss",
+        format!(r#"{{"ref":"b","irregularity":{first},"sender":"Anna"}}"#),
+    )
+    .await;
+    // Of the first it is off, of the second the penalty is another: there was one illegal move.
+    let mut told = [irregularities(&hooked), irregularities(&hooked)];
+    told.sort_by_key(|told| told["kind"].to_string());
+    assert_eq!(
+        told.each_ref().map(|told| (&told["kind"], &told["irregularity"])),
+        [
+            (&"irregularity_resolved".into(), &first),
+            (&"ruling_amended".into(), &second)
+        ]
+    );
+    let title = |told: &Value| told["title"].as_str().unwrap().to_owned();
+    assert_eq!(title(&told[0]), title(&alerted).replace("7: ", "7: Off: "));
+    assert!(
+        told[0]["text"]
+            .as_str()
+            .unwrap()
+            .ends_with("does not count. By Anna."),
+        "{}",
+        told[0]
+    );
+    assert!(
+        title(&told[1]).starts_with("Board 7: Other penalty: "),
+        "{}",
+        told[1]
+    );
+    let penalty = &told[1]["event"]["ruling"]["penalty"];
+    assert_eq!(
+        (&penalty["kind"], &penalty["seconds"]),
+        (&"time".into(), &120.into())
+    );
+    let phones = [irregularities(&phoned), irregularities(&phoned)];
+    let mut titles = phones.each_ref().map(title);
+    titles.sort();
+    assert!(titles[0].starts_with("Доска 7: Другое наказание: "), "{titles:?}");
+    assert_eq!(titles[1], title(&phone).replace("7: ", "7: Снято: "));
+
+    // It was no mistake after all.
+    send("reopen", format!(r#"{{"ref":"c","irregularity":{first}}}"#)).await;
+    assert_eq!(
+        title(&irregularities(&hooked)),
+        title(&alerted).replace("7: ", "7: Again: ")
+    );
+    assert!(daemon.stop());
+    let rest: Vec<_> = unasked.try_iter().map(|got| got.body).collect();
     assert_eq!(rest, [""; 0]);
 }
