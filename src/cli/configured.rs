@@ -159,12 +159,23 @@ impl ShowJournal {
 pub(super) struct ShowGames {
     #[command(flatten)]
     kept: Kept,
+    /// Also games that somebody gave up for another one: trials before the round, games that were begun by mistake
+    #[arg(long)]
+    all: bool,
 }
 
 impl ShowGames {
     pub(super) fn run(self) -> anyhow::Result<()> {
         let (path, filter) = self.kept.find()?;
-        pgn::print(&path, &filter, &mut io::stdout().lock())
+        // Whoever names a game wants that.
+        let all = self.all || filter.game.is_some();
+        let left_out = pgn::print(&path, &filter, all, &mut io::stdout().lock())?;
+        if left_out > 0 {
+            eprintln!(
+                "games that somebody gave up for another one, and that are left out: {left_out} (--all prints them)"
+            );
+        }
+        Ok(())
     }
 }
 
