@@ -1,14 +1,14 @@
 //! What speaks for a half-move and what against it: a line and a half-move that may continue it are compared
 //! with the times at which the squares changed.
 
-use shakmaty::{Bitboard, Move, Role, Square, attacks};
+use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::{
-    candidate::{Candidate, castled},
+    candidate::Candidate,
     line::{BEGUN_MS, Line},
+    occupancy,
     placement::Code,
     sensed::{SCAN_MS, Sensed},
-    stand::{Stand, targets},
     weight,
 };
 
@@ -17,139 +17,74 @@ const EARLY_MS: u64 = 1500;
 /// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
 const AT_ONCE_MS: u64 = 60;
 
-/// The differences of a line that may speak for its half-moves: they show quickly of most half-moves that
-/// nothing speaks for them.
-pub(super) struct Traces<'a> {
-    line: &'a Line,
-    sensed: &'a Sensed,
-    /// The differing squares that show anything.
-    goals: Bitboard,
-    /// The squares that differ, and those whose piece is not read: a piece may have left them.
-    origins: Bitboard,
-    /// [`Line::answered`].
-    answered: Bitboard,
+/// What the readings say of the half-moves that may continue a line.
+#[derive(Clone, Copy)]
+pub(super) struct Evidence<'a> {
+    pub(super) line: &'a Line,
+    pub(super) sensed: &'a Sensed,
 }
 
-impl<'a> Traces<'a> {
-    pub(super) fn new(line: &'a Line, sensed: &'a Sensed) -> Self {
-        Self {
-            line,
-            sensed,
-            goals: line.differing & sensed.placement().occupied(),
-            origins: line.differing | line.faults.hidden,
-            answered: line.answered(sensed),
-        }
-    }
-
-    /// True when `mv` may have been made to a square that did not read the piece, and was answered.
-    pub(super) fn tell_of_reply_to(&self, mv: &Move) -> bool {
-        !mv.is_castle() && mv.from().is_some_and(|from| self.goes_unread(from, mv.to()))
-    }
-
-    /// [`Self::tell_of_reply_to`] for a piece that leaves `from`.
-    fn goes_unread(&self, from: Square, to: Square) -> bool {
-        self.answered.contains(from) && self.sensed.at(to).is_empty()
-    }
-
-    /// False when neither [`Line::speaks_for`] nor [`Line::taken_at_once`] can be true of `mv`.
-    pub(super) fn speak_for(&self, mv: &Move) -> bool {
-        match *mv {
-            Move::Normal {
-                role,
-                from,
-                to,
-                promotion,
-                ..
-            } => self.of_piece(promotion.unwrap_or(role), from, to),
-            Move::EnPassant { from, to } => self.of_piece(Role::Pawn, from, to),
-            Move::Castle { .. } => (Candidate::touched(*mv) & self.line.differing).any(),
-            Move::Put { .. } => false,
-        }
-    }
-
-    /// [`Self::speak_for`] for a piece that leaves `from` and is a `role` on `to`.
-    fn of_piece(&self, role: Role, from: Square, to: Square) -> bool {
-        if !self.goals.contains(to) && !self.origins.contains(from) {
-            return false;
-        }
-        let code = Code::from(role.of(self.line.turn()));
-        let landed = self.goals.contains(to) && self.sensed.at(to).agrees(code);
-        let taken = || {
-            let shown = self.sensed.placement().occupied().contains(to);
-            shown
-                && (self.sensed.at(to) == Code::UNKNOWN || self.line.may_have_arrived(from, to, self.sensed))
-        };
-        let left = self.line.differing.contains(from);
-        landed || left && taken() || self.unread(from, to) || self.goes_unread(from, to)
-    }
-}
-
-impl Traces<'_> {
-    /// True when a piece that is not read may have gone from `from` to `to`: the piece that stood on `to` is
-    /// gone, or `to` never reads anything.
-    fn unread(&self, from: Square, to: Square) -> bool {
-        let gone = |s| self.line.differing.contains(s) && self.sensed.at(s).is_empty();
-        self.line.faults.hidden.contains(from) && gone(to) || self.sensed.dead().contains(to) && gone(from)
-    }
-}
-
-impl Line {
+impl<'a> Evidence<'a> {
     /// False when the readings speak for no half-move of this line: no piece of the side to move has arrived
     /// where the line has none, and none has left that may have been taken since ([`Self::taken_at_once`]).
     /// Where the board does not know its pieces, any difference may speak for a half-move. Thanks to this
     /// test most lines need not work out their half-moves.
-    pub(super) fn may_go_on(&self, sensed: &Sensed) -> bool {
-        let us = Some(self.turn());
-        let unread = self.faults.hidden | sensed.dead();
-        unread.any() && self.differing.any()
-            || self.answered(sensed).any()
-            || self.differing.into_iter().any(|square| {
-                let left = sensed.since(square).max(self.born);
+    pub(super) fn may_go_on(self) -> bool {
+        let Self { line, sensed } = self;
+        let us = Some(line.turn());
+        let unread = line.faults.hidden | sensed.dead();
+        unread.any() && line.differing.any()
+            || self.answered().any()
+            || line.differing.into_iter().any(|square| {
+                let left = sensed.since(square).max(line.born);
                 sensed.is_felt()
                     || sensed.at(square).color() == us
-                    || self.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
+                    || line.placement().at(square).color() == us && sensed.last_arrival() + SCAN_MS >= left
             })
     }
 
     /// True when the readings speak for `candidate`: a piece arrived where the half-move puts one.
     #[must_use]
-    pub(super) fn speaks_for(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+    pub(super) fn speaks_for(self, candidate: &Candidate) -> bool {
+        let Self { line, sensed } = self;
         candidate.changes().iter().any(|(square, code)| {
-            !code.is_empty() && self.differing.contains(*square) && sensed.at(*square).agrees(*code)
-        }) || self.may_have_taken(candidate, sensed)
+            !code.is_empty() && line.differing.contains(*square) && sensed.at(*square).agrees(*code)
+        }) || occupancy::may_have_taken(line, candidate, sensed)
     }
 
     /// True when `candidate` may be the half-move of a piece that is not read on its new square, and
     /// something tells of it: a hidden piece took a piece that is gone, or a piece left for a square that
     /// reads nothing.
     #[must_use]
-    pub(super) fn unread_half_move(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+    pub(super) fn unread_half_move(self, candidate: &Candidate) -> bool {
+        let Self { line, sensed } = self;
         let (Some(from), to) = (candidate.mv.from(), candidate.mv.to()) else {
             return false;
         };
-        let gone = |s| self.differing.contains(s) && sensed.at(s).is_empty();
+        let gone = |s| line.differing.contains(s) && sensed.at(s).is_empty();
         let victim = match candidate.mv {
             Move::EnPassant { .. } => Square::from_coords(to.file(), from.rank()),
             _ => to,
         };
-        let took = self.faults.hidden.contains(from) && candidate.mv.is_capture() && gone(victim);
+        let took = line.faults.hidden.contains(from) && candidate.mv.is_capture() && gone(victim);
         took || sensed.dead().contains(to) && gone(from)
     }
 
     /// The squares whose piece left and is read nowhere, where the opponent has moved since. Nobody presses a clock, so the reply
     /// tells of the half-move.
-    fn answered(&self, sensed: &Sensed) -> Bitboard {
-        if self.clock_runs || sensed.is_felt() {
+    fn answered(self) -> Bitboard {
+        let Self { line, sensed } = self;
+        if line.clock_runs || sensed.is_felt() {
             return Bitboard::EMPTY;
         }
-        let left = self.differing & self.stand.board().by_color(self.turn()) & !sensed.placement().occupied();
+        let left = line.differing & line.stand.board().by_color(line.turn()) & !sensed.placement().occupied();
         let read = |from: Square| {
-            let piece = self.placement().at(from);
-            self.differing.into_iter().any(|s| sensed.at(s) == piece)
+            let piece = line.placement().at(from);
+            line.differing.into_iter().any(|s| sensed.at(s) == piece)
         };
         let replied = |from: Square| {
-            let theirs = |s: &Square| sensed.at(*s).color() == Some(!self.turn());
-            let mut arrived = self.differing.into_iter().filter(theirs);
+            let theirs = |s: &Square| sensed.at(*s).color() == Some(!line.turn());
+            let mut arrived = line.differing.into_iter().filter(theirs);
             arrived.any(|s| sensed.since(s) > sensed.since(from))
         };
         left.into_iter()
@@ -158,30 +93,32 @@ impl Line {
     }
 
     /// The half-moves of hidden pieces of which no reading would tell.
-    pub(super) fn unread_half_moves(&self) -> impl Iterator<Item = Candidate> + '_ {
-        let hidden = self.faults.hidden;
+    pub(super) fn unread_half_moves(self) -> impl Iterator<Item = Candidate> + 'a {
+        let line = self.line;
+        let hidden = line.faults.hidden;
         let silent = move |mv: &&Move| {
             let from = mv.from().is_some_and(|from| hidden.contains(from));
             from && !mv.is_castle() && (!mv.is_capture() || hidden.contains(mv.to()))
         };
         // As a rule no piece is hidden.
-        let moves = if hidden.any() { self.moves() } else { &[] };
-        moves.iter().filter(silent).map(|mv| self.stand.candidate(*mv))
+        let moves = if hidden.any() { line.moves() } else { &[] };
+        moves.iter().filter(silent).map(|mv| line.stand.candidate(*mv))
     }
 
     /// The squares whose piece was lifted before the press that waits and has been read nowhere since: the
     /// update that told where it went may be lost.
     #[must_use]
-    pub(super) fn lifted_unseen(&self, sensed: &Sensed) -> Bitboard {
-        let Some(pressed) = self.awaits() else {
+    pub(super) fn lifted_unseen(self) -> Bitboard {
+        let Self { line, sensed } = self;
+        let Some(pressed) = line.awaits() else {
             return Bitboard::EMPTY;
         };
-        let lifted = self.differing & !sensed.placement().occupied();
+        let lifted = line.differing & !sensed.placement().occupied();
         let unseen = |from: &Square| {
             let in_time = sensed.since(*from).since(pressed) <= BEGUN_MS;
             // If a piece of its kind stands where the line has none, it is the one that was lifted.
-            let piece = self.placement().at(*from);
-            in_time && !self.differing.into_iter().any(|s| sensed.at(s) == piece)
+            let piece = line.placement().at(*from);
+            in_time && !line.differing.into_iter().any(|s| sensed.at(s) == piece)
         };
         lifted.into_iter().filter(unseen).collect()
     }
@@ -189,14 +126,15 @@ impl Line {
     /// What it costs that the piece of `candidate` arrived well before the half-move that it answers was
     /// made. It costs more if the piece arrived before that half-move was begun.
     #[must_use]
-    pub(super) fn too_early(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let Some(last) = self.plies.last() else {
+    pub(super) fn too_early(self, candidate: &Candidate) -> f32 {
+        let Self { line, sensed } = self;
+        let Some(last) = line.plies.last() else {
             return 0.0;
         };
         let arrived = candidate
             .changes()
             .iter()
-            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && self.came(*s, sensed));
+            .filter(|(s, code)| !code.is_empty() && sensed.at(*s).agrees(*code) && line.came(*s, sensed));
         // What a dump told had arrived by then.
         let Some(latest) = arrived.map(|(s, _)| sensed.since(*s)).max() else {
             return 0.0;
@@ -216,7 +154,8 @@ impl Line {
     /// What it costs that the piece of `candidate` went from square to square at once: a hand takes longer, a
     /// knock does not.
     #[must_use]
-    pub(super) fn at_once(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+    pub(super) fn at_once(self, candidate: &Candidate) -> f32 {
+        let sensed = self.sensed;
         let Some(from) = candidate.mv.from() else {
             return 0.0;
         };
@@ -234,9 +173,10 @@ impl Line {
     /// What it costs that `candidate` promotes to another piece than a queen and the board does not show that
     /// piece.
     #[must_use]
-    pub(super) fn unseen_role(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
+    pub(super) fn unseen_role(self, candidate: &Candidate) -> f32 {
+        let Self { line, sensed } = self;
         let lesser = candidate.mv.promotion().filter(|role| *role != Role::Queen);
-        let seen = |role: Role| sensed.at(candidate.mv.to()) == Code::from(role.of(self.turn()));
+        let seen = |role: Role| sensed.at(candidate.mv.to()) == Code::from(role.of(line.turn()));
         if lesser.is_some_and(|role| !seen(role)) {
             weight::UNDERPROMOTION
         } else {
@@ -247,7 +187,8 @@ impl Line {
     /// True when the piece that `candidate` moves has left its square and one of the opponent's
     /// has arrived where it goes: it may have been taken there before it was seen. A king is never taken.
     #[must_use]
-    pub(super) fn taken_at_once(&self, candidate: &Candidate, sensed: &Sensed) -> bool {
+    pub(super) fn taken_at_once(self, candidate: &Candidate) -> bool {
+        let Self { line, sensed } = self;
         let Some(from) = candidate.mv.from() else {
             return false;
         };
@@ -255,49 +196,101 @@ impl Line {
         let seen = sensed.at(to);
         // `to` shows the opponent's piece, or a piece of the mover that has taken it in turn.
         let arrived = seen.piece().is_some()
-            && seen != self.placement().at(from)
+            && seen != line.placement().at(from)
             && candidate.mv.role() != Role::King
-            && self.may_have_arrived(from, to, sensed);
-        arrived && self.differing.contains(from) && sensed.at(from) != self.placement().at(from)
+            && self.may_have_arrived(from, to);
+        arrived && line.differing.contains(from) && sensed.at(from) != line.placement().at(from)
     }
 
     /// What it costs that the piece of `candidate` was taken on its new square before the board read it
     /// there. From the press on it stood there for certain, so each moment beyond a scan costs more.
     #[must_use]
-    pub(super) fn unread_until_taken(&self, candidate: &Candidate, sensed: &Sensed) -> f32 {
-        let stood_since = self.awaits();
+    pub(super) fn unread_until_taken(self, candidate: &Candidate) -> f32 {
+        let Self { line, sensed } = self;
+        let stood_since = line.awaits();
         let unread = stood_since.map_or(0, |since| sensed.since(candidate.mv.to()).since(since + SCAN_MS));
         let long = weight::TAKEN_UNREAD * unread as f32 / 1000.0;
         (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
     }
 
-    /// True when the piece of half-move `k`, played on `before`, could have gone further on the same way: where it was read
-    /// last may be a square between.
-    #[must_use]
-    pub fn may_slide_on(&self, k: usize, before: &Stand) -> bool {
-        let Some(ply) = self.plies.get(k) else {
-            return false;
-        };
-        let Some((from, to)) = ply.kind.from_to() else {
-            return false;
-        };
-        let Some(piece) = before.board().piece_at(from) else {
-            return false;
-        };
-        // A piece that has captured goes no further than the square of the captured piece.
-        if ply.kind.legal().is_some_and(Move::is_capture) {
-            return false;
+    /// True when the piece that `to` shows may have come there after the piece of `from` left.
+    fn may_have_arrived(self, from: Square, to: Square) -> bool {
+        let Self { line, sensed } = self;
+        sensed.since(to) + SCAN_MS >= sensed.since(from).max(line.born)
+    }
+}
+
+/// The differences of a line that may speak for its half-moves: they show quickly of most half-moves that
+/// nothing speaks for them.
+pub(super) struct Traces<'a> {
+    evidence: Evidence<'a>,
+    /// The differing squares that show anything.
+    goals: Bitboard,
+    /// The squares that differ, and those whose piece is not read: a piece may have left them.
+    origins: Bitboard,
+    /// [`Evidence::answered`].
+    answered: Bitboard,
+}
+
+impl<'a> Traces<'a> {
+    pub(super) fn new(evidence: Evidence<'a>) -> Self {
+        let Evidence { line, sensed } = evidence;
+        Self {
+            evidence,
+            goals: line.differing & sensed.placement().occupied(),
+            origins: line.differing | line.faults.hidden,
+            answered: evidence.answered(),
         }
-        let passes = |end: Square| attacks::between(from, end).contains(to);
-        let ends = targets(before.board(), from, piece) & !before.board().by_color(piece.color);
-        let is_castling =
-            |mv: &Move| matches!(*mv, Move::Castle { king, rook } if passes(castled(king, rook)[0]));
-        ends.into_iter().any(passes) || piece.role == Role::King && before.moves().iter().any(is_castling)
     }
 
-    /// True when the piece that `to` shows may have come there after the piece of `from` left.
-    fn may_have_arrived(&self, from: Square, to: Square, sensed: &Sensed) -> bool {
-        sensed.since(to) + SCAN_MS >= sensed.since(from).max(self.born)
+    /// True when `mv` may have been made to a square that did not read the piece, and was answered.
+    pub(super) fn tell_of_reply_to(&self, mv: &Move) -> bool {
+        !mv.is_castle() && mv.from().is_some_and(|from| self.goes_unread(from, mv.to()))
+    }
+
+    /// [`Self::tell_of_reply_to`] for a piece that leaves `from`.
+    fn goes_unread(&self, from: Square, to: Square) -> bool {
+        self.answered.contains(from) && self.evidence.sensed.at(to).is_empty()
+    }
+
+    /// False when neither [`Evidence::speaks_for`] nor [`Evidence::taken_at_once`] can be true of `mv`.
+    pub(super) fn speak_for(&self, mv: &Move) -> bool {
+        match *mv {
+            Move::Normal {
+                role,
+                from,
+                to,
+                promotion,
+                ..
+            } => self.of_piece(promotion.unwrap_or(role), from, to),
+            Move::EnPassant { from, to } => self.of_piece(Role::Pawn, from, to),
+            Move::Castle { .. } => (Candidate::touched(*mv) & self.evidence.line.differing).any(),
+            Move::Put { .. } => false,
+        }
+    }
+
+    /// [`Self::speak_for`] for a piece that leaves `from` and is a `role` on `to`.
+    fn of_piece(&self, role: Role, from: Square, to: Square) -> bool {
+        if !self.goals.contains(to) && !self.origins.contains(from) {
+            return false;
+        }
+        let code = Code::from(role.of(self.evidence.line.turn()));
+        let landed = self.goals.contains(to) && self.evidence.sensed.at(to).agrees(code);
+        let taken = || {
+            let shown = self.evidence.sensed.placement().occupied().contains(to);
+            shown
+                && (self.evidence.sensed.at(to) == Code::UNKNOWN || self.evidence.may_have_arrived(from, to))
+        };
+        let left = self.evidence.line.differing.contains(from);
+        landed || left && taken() || self.unread(from, to) || self.goes_unread(from, to)
+    }
+
+    /// True when a piece that is not read may have gone from `from` to `to`: the piece that stood on `to` is
+    /// gone, or `to` never reads anything.
+    fn unread(&self, from: Square, to: Square) -> bool {
+        let gone = |s| self.evidence.line.differing.contains(s) && self.evidence.sensed.at(s).is_empty();
+        self.evidence.line.faults.hidden.contains(from) && gone(to)
+            || self.evidence.sensed.dead().contains(to) && gone(from)
     }
 }
 
@@ -308,10 +301,7 @@ mod tests {
     use shakmaty::CastlingMode;
 
     use super::*;
-    use crate::{
-        board::{bill::Bill, ply::PlyKind},
-        time::Millis,
-    };
+    use crate::{board::stand::Stand, time::Millis};
 
     /// Whether White's piece that went from `from` to d1 may have been taken there. White's rook of a1 stands
     /// on d1 now.
@@ -326,45 +316,11 @@ mod tests {
         line.hold_against(Bitboard::FULL, &sensed);
         let mut moves = line.stand.candidates();
         let to_d1 = moves.find(|c| c.mv.from() == Some(from) && c.mv.to() == Square::D1);
-        line.taken_at_once(&to_d1.expect("a legal half-move"), &sensed)
-    }
-
-    /// Whether the piece that went from `from` to `to` could have gone further on the same way.
-    fn slides_on(fen: &str, from: Square, to: Square) -> bool {
-        let before = Arc::new(Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard));
-        let sensed = Sensed::settled(before.placement());
-        let mut moves = before.candidates();
-        let found = moves.find(|c| c.mv.from() == Some(from) && c.mv.to() == to && !c.mv.is_castle());
-        let candidate = found.expect("a legal half-move");
-        let after = Arc::new(before.after(&candidate));
-        let line = Line::new(before.clone(), &sensed, Millis(0));
-        let step = Bill::half_move();
-        let line = line.played(PlyKind::Legal(candidate.mv), after, &sensed, Millis(0), &step);
-        line.may_slide_on(0, &before)
-    }
-
-    #[test]
-    fn a_piece_slides_on_where_its_own_way_leads() {
-        const ARRAY: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-        assert!(slides_on(ARRAY, Square::E2, Square::E3));
-        assert!(!slides_on(ARRAY, Square::E2, Square::E4));
-        assert!(!slides_on(ARRAY, Square::G1, Square::F3));
-        let ways = "4k3/8/8/8/8/4P3/p3K3/R2n2B1 w - - 0 1";
-        assert!(!slides_on(ways, Square::E3, Square::E4));
-        assert!(!slides_on(ways, Square::E2, Square::F3));
-        assert!(slides_on(ways, Square::A1, Square::B1));
-        assert!(slides_on(ways, Square::A1, Square::C1), "it may take on d1");
-        assert!(!slides_on(ways, Square::A1, Square::A2), "it has taken");
-        assert!(!slides_on(ways, Square::G1, Square::F2), "his own pawn is next");
-    }
-
-    #[test]
-    fn a_king_slides_on_to_castle() {
-        let home = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1";
-        assert!(slides_on(home, Square::E1, Square::D1));
-        assert!(!slides_on(home, Square::E1, Square::F1));
-        let no_more = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
-        assert!(!slides_on(no_more, Square::E1, Square::D1));
+        let evidence = Evidence {
+            line: &line,
+            sensed: &sensed,
+        };
+        evidence.taken_at_once(&to_d1.expect("a legal half-move"))
     }
 
     #[test]

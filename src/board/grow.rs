@@ -8,9 +8,10 @@ use shakmaty::Bitboard;
 use super::{
     bill::{Bill, Item},
     candidate::Candidate,
-    evidence::Traces,
+    evidence::{Evidence, Traces},
     line::{Glance, Line},
     lines::{BEHIND, Lines, MOST_LINES},
+    occupancy,
     ply::{Ply, PlyKind},
     sensed::Sensed,
     suspect::{answered, suspects},
@@ -64,14 +65,15 @@ impl Lines {
         for index in (0..self.lines.len()).filter(awaits) {
             let parent = self.parent(index, glance);
             let line = parent.line;
-            for candidate in line.unread_half_moves() {
+            let evidence = Evidence { line, sensed };
+            for candidate in evidence.unread_half_moves() {
                 let step = Bill::half_move().and(Item::Unread, weight::UNREAD);
                 blind.push(Proposal {
                     guessed: true,
                     ..Self::proposal(parent, candidate, sensed, step)
                 });
             }
-            let lifted = line.lifted_unseen(sensed);
+            let lifted = evidence.lifted_unseen();
             if lifted.is_empty() {
                 continue;
             }
@@ -81,7 +83,7 @@ impl Lines {
                 let [(from, _), ..] = candidate.changes() else {
                     continue;
                 };
-                if lifted.contains(*from) && !line.speaks_for(&candidate, sensed) {
+                if lifted.contains(*from) && !evidence.speaks_for(&candidate) {
                     if line.faults.silent.contains(candidate.mv.to()) {
                         let step = Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD);
                         blind.push(Self::proposal(parent, candidate, sensed, step));
@@ -273,11 +275,12 @@ impl Lines {
         into: &mut Vec<Proposal>,
     ) {
         let line = parent.line;
+        let evidence = Evidence { line, sensed };
         let least = line.bill.total() + (weight::PLY + line.unpressed()) + parent.differs_after(4);
-        if least > limit || line.waits_for_order() || !line.may_go_on(sensed) {
+        if least > limit || line.waits_for_order() || !evidence.may_go_on() {
             return;
         }
-        let traces = Traces::new(line, sensed);
+        let traces = Traces::new(evidence);
         for mv in line.moves() {
             let answered = traces.tell_of_reply_to(mv);
             let touched = answered || (Candidate::touched(*mv) & squares).any();
@@ -285,11 +288,11 @@ impl Lines {
                 continue;
             }
             let candidate = line.stand.candidate(*mv);
-            let step = if line.speaks_for(&candidate, sensed) {
+            let step = if evidence.speaks_for(&candidate) {
                 Bill::half_move()
-            } else if line.taken_at_once(&candidate, sensed) {
-                Bill::half_move().and(Item::TakenAtOnce, line.unread_until_taken(&candidate, sensed))
-            } else if line.unread_half_move(&candidate, sensed) {
+            } else if evidence.taken_at_once(&candidate) {
+                Bill::half_move().and(Item::TakenAtOnce, evidence.unread_until_taken(&candidate))
+            } else if evidence.unread_half_move(&candidate) {
                 Bill::half_move().and(Item::Unread, weight::UNREAD_BUT_TOLD)
             } else if answered {
                 Self::blind_step(&candidate, sensed)
@@ -303,11 +306,12 @@ impl Lines {
     /// The proposal to continue `parent` with `candidate`, which by itself costs `step`.
     fn proposal(parent: Parent<'_>, candidate: Candidate, sensed: &Sensed, mut step: Bill) -> Proposal {
         let line = parent.line;
+        let evidence = Evidence { line, sensed };
         step.pay(Item::Unpressed, line.unpressed());
-        step.pay(Item::Early, line.too_early(&candidate, sensed));
-        step.pay(Item::AtOnce, line.at_once(&candidate, sensed));
-        step.pay(Item::Underpromotion, line.unseen_role(&candidate, sensed));
-        step.pay(Item::Unfelt, line.unfelt(&candidate, sensed));
+        step.pay(Item::Early, evidence.too_early(&candidate));
+        step.pay(Item::AtOnce, evidence.at_once(&candidate));
+        step.pay(Item::Underpromotion, evidence.unseen_role(&candidate));
+        step.pay(Item::Unfelt, occupancy::unfelt(line, &candidate, sensed));
         let cost = line.bill.total() + step.total();
         let explained = (candidate.squares() & line.differing).count();
         Proposal {

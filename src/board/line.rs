@@ -358,6 +358,17 @@ impl Line {
         (times.clone().min(), times.max())
     }
 
+    /// True when what stands on `square` may have come there since the last half-move. A board that does not
+    /// know its pieces shows the capturing piece as it showed the captured one, so there the time decides.
+    pub(super) fn came(&self, square: Square, sensed: &Sensed) -> bool {
+        let stood = sensed.at(square) == Code::UNKNOWN && !self.placement().at(square).is_empty();
+        !stood
+            || self
+                .plies
+                .last()
+                .is_none_or(|last| sensed.since(square) > last.at)
+    }
+
     /// True where the piece of this half-move stood on another square at its press, and was taken on from there: the player made
     /// the half-move otherwise than he had pressed for.
     fn went_on(&self, kind: &PlyKind, pressed: Millis, sensed: &Sensed) -> bool {

@@ -3,7 +3,6 @@
 
 mod fallen;
 mod kept;
-mod left;
 
 use std::sync::Arc;
 
@@ -214,6 +213,23 @@ impl Lines {
         self.grow_all(now, sensed);
     }
 
+    /// All lines, with which another game goes on. Here stay those that are still asked for, as they are: the best one, and the
+    /// one in which an illegal act that was said stands.
+    pub fn leave(&mut self) -> Self {
+        let says_act = |line: &Line| {
+            let first = line.plies.first();
+            first.is_some_and(|ply| matches!(ply.kind, PlyKind::Illegal(_)))
+        };
+        let mut lines = vec![self.lines[0].clone()];
+        lines.extend(self.lines[1..].iter().find(|line| says_act(line)).cloned());
+        let left = Self {
+            lines,
+            left: true,
+            ..*self
+        };
+        std::mem::replace(self, left)
+    }
+
     /// The first `n` half-moves of the best line are past doubt: lines with other half-moves are dropped, and
     /// the base moves on.
     pub fn advance(&mut self, n: usize) {
@@ -343,130 +359,4 @@ pub fn shared(a: &Line, b: &Line) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    use shakmaty::{Square, uci::UciMove};
-
-    use crate::board::placement::{Code, Placement};
-
-    /// A board with lines from the initial position, on which squares change.
-    struct Board {
-        now: Millis,
-        sensed: Sensed,
-        lines: Lines,
-    }
-
-    impl Board {
-        fn new() -> Self {
-            let stand = Arc::new(Stand::initial());
-            let mut sensed = Sensed::default();
-            sensed.replace(Millis(0), &Placement::from(stand.board()));
-            let lines = Lines::new(stand, &sensed, Millis(0));
-            let now = Millis(10_000);
-            Self { now, sensed, lines }
-        }
-
-        fn see(&mut self, changes: &[(Square, u8)]) {
-            for (square, code) in changes {
-                self.now = self.now + 200;
-                self.lines.tick(self.now, &self.sensed);
-                if self.sensed.set(self.now, *square, Code(*code)) {
-                    let square = Bitboard::from_square(*square);
-                    self.lines.changed(self.now, &self.sensed, square);
-                }
-            }
-        }
-
-        fn best(&self) -> String {
-            let moves = self.lines.best().plies.iter();
-            let moves = moves.filter_map(|ply| Some(UciMove::from_standard(ply.kind.legal()?).to_string()));
-            moves.collect::<Vec<_>>().join(" ")
-        }
-    }
-
-    use Square as S;
-
-    #[test]
-    fn a_piece_in_the_hand_is_no_half_move() {
-        let mut board = Board::new();
-        board.see(&[(S::E2, 0)]);
-        assert_eq!(board.best(), "");
-    }
-
-    #[test]
-    fn a_sliding_piece_is_played_where_it_stops() {
-        let mut board = Board::new();
-        board.see(&[(S::E2, 0), (S::E3, 1)]);
-        assert_eq!(board.best(), "e2e3");
-        board.see(&[(S::E4, 1), (S::E3, 0)]);
-        assert_eq!(board.best(), "e2e4");
-    }
-
-    #[test]
-    fn half_moves_whose_updates_are_mixed_are_told_apart() {
-        let mut board = Board::new();
-        board.see(&[(S::G1, 0), (S::B8, 0), (S::C6, 9), (S::F3, 3)]);
-        assert_eq!(board.best(), "g1f3 b8c6");
-    }
-
-    #[test]
-    fn play_goes_on_around_a_dead_square() {
-        let mut board = Board::new();
-        board.see(&[(S::A1, 0)]);
-        board.see(&[
-            (S::E2, 0),
-            (S::E4, 1),
-            (S::E7, 0),
-            (S::E5, 7),
-            (S::G1, 0),
-            (S::F3, 3),
-        ]);
-        assert_eq!(board.best(), "e2e4 e7e5 g1f3");
-    }
-
-    #[test]
-    fn a_press_goes_to_the_half_move_it_completes() {
-        let mut board = Board::new();
-        board.lines.clock_runs = true;
-        board.see(&[(S::E2, 0), (S::E4, 1)]);
-        let now = board.now + 300;
-        board.lines.press(now, &board.sensed, Color::White);
-        assert_eq!(board.lines.best().plies[0].pressed, Some(now));
-        assert_eq!(board.lines.best().awaits(), None);
-    }
-
-    #[test]
-    fn a_press_without_a_half_move_waits_for_one() {
-        let mut board = Board::new();
-        let pressed = board.now + 100;
-        board.lines.press(pressed, &board.sensed, Color::White);
-        assert_eq!(board.lines.best().awaits(), Some(pressed));
-        board.see(&[(S::E2, 0), (S::E4, 1)]);
-        assert_eq!(board.lines.best().plies[0].pressed, Some(pressed));
-    }
-
-    #[test]
-    fn the_number_of_lines_is_bounded_whatever_is_seen() {
-        let mut board = Board::new();
-        let mut random = fastrand::Rng::with_seed(7);
-        for _ in 0..400 {
-            board.see(&[(Square::new(random.u32(0..64)), random.u8(0..14))]);
-            assert!(board.lines.all().len() <= MOST_LINES);
-        }
-    }
-
-    #[test]
-    fn settled_half_moves_move_the_base_on() {
-        let mut board = Board::new();
-        board.see(&[(S::E2, 0), (S::E4, 1), (S::E7, 0), (S::E5, 7)]);
-        board.lines.advance(1);
-        assert_eq!(board.best(), "e7e5");
-        assert!(
-            board
-                .lines
-                .all()
-                .all(|line| line.turn() == Color::White || line.plies.is_empty())
-        );
-    }
-}
+mod tests;

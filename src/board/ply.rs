@@ -9,9 +9,13 @@ pub(in crate::board) use kept::{Grown, KeptPlies, Tree};
 pub use plies::Plies;
 pub(in crate::board) use plies::Pruning;
 
-use shakmaty::{Move, Square};
+use shakmaty::{Move, Role, Square, attacks};
 
-use super::{act::IllegalAct, stand::Stand};
+use super::{
+    act::IllegalAct,
+    candidate::castled,
+    stand::{Stand, targets},
+};
 use crate::time::Millis;
 
 /// What a half-move of a line is.
@@ -63,6 +67,27 @@ impl PlyKind {
             _ => self == other,
         }
     }
+
+    /// True when the piece of this half-move, played on `before`, could have gone further on the same way: where it was read last may
+    /// be a square between.
+    #[must_use]
+    pub fn may_slide_on(&self, before: &Stand) -> bool {
+        let Some((from, to)) = self.from_to() else {
+            return false;
+        };
+        let Some(piece) = before.board().piece_at(from) else {
+            return false;
+        };
+        // A piece that has captured goes no further than the square of the captured piece.
+        if self.legal().is_some_and(Move::is_capture) {
+            return false;
+        }
+        let passes = |end: Square| attacks::between(from, end).contains(to);
+        let ends = targets(before.board(), from, piece) & !before.board().by_color(piece.color);
+        let is_castling =
+            |mv: &Move| matches!(*mv, Move::Castle { king, rook } if passes(castled(king, rook)[0]));
+        ends.into_iter().any(passes) || piece.role == Role::King && before.moves().iter().any(is_castling)
+    }
 }
 
 /// A half-move of a line.
@@ -90,5 +115,44 @@ impl Ply {
     /// True when both are the same half-move, and both were pressed or neither.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         self.kind.same_as(&other.kind) && self.pressed.is_some() == other.pressed.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use shakmaty::CastlingMode;
+
+    /// Whether the piece that went from `from` to `to` could have gone further on the same way.
+    fn slides_on(fen: &str, from: Square, to: Square) -> bool {
+        let before = Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard);
+        let mut moves = before.moves().into_iter();
+        let found = moves.find(|mv| mv.from() == Some(from) && mv.to() == to && !mv.is_castle());
+        PlyKind::Legal(found.expect("a legal half-move")).may_slide_on(&before)
+    }
+
+    #[test]
+    fn a_piece_slides_on_where_its_own_way_leads() {
+        const ARRAY: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+        assert!(slides_on(ARRAY, Square::E2, Square::E3));
+        assert!(!slides_on(ARRAY, Square::E2, Square::E4));
+        assert!(!slides_on(ARRAY, Square::G1, Square::F3));
+        let ways = "4k3/8/8/8/8/4P3/p3K3/R2n2B1 w - - 0 1";
+        assert!(!slides_on(ways, Square::E3, Square::E4));
+        assert!(!slides_on(ways, Square::E2, Square::F3));
+        assert!(slides_on(ways, Square::A1, Square::B1));
+        assert!(slides_on(ways, Square::A1, Square::C1), "it may take on d1");
+        assert!(!slides_on(ways, Square::A1, Square::A2), "it has taken");
+        assert!(!slides_on(ways, Square::G1, Square::F2), "his own pawn is next");
+    }
+
+    #[test]
+    fn a_king_slides_on_to_castle() {
+        let home = "4k3/8/8/8/8/8/8/R3K3 w Q - 0 1";
+        assert!(slides_on(home, Square::E1, Square::D1));
+        assert!(!slides_on(home, Square::E1, Square::F1));
+        let no_more = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
+        assert!(!slides_on(no_more, Square::E1, Square::D1));
     }
 }

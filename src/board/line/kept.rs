@@ -38,32 +38,30 @@ pub struct KeptLine {
     wrong_since: (Millis, Vec<(KeptSquare, Millis)>),
 }
 
-impl Line {
-    /// This line as a snapshot keeps it.
-    pub(in crate::board) fn keep<'a>(&'a self, sensed: &Sensed, tree: &mut Tree<'a>) -> KeptLine {
-        let least = self.wrong_since.least();
+impl KeptLine {
+    /// `line` as a snapshot keeps it.
+    pub(in crate::board) fn of<'a>(line: &'a Line, sensed: &Sensed, tree: &mut Tree<'a>) -> Self {
+        let least = line.wrong_since.least();
         let later = Square::ALL.into_iter().filter_map(|s| {
-            let since = self.wrong_since.at(s);
+            let since = line.wrong_since.at(s);
             // A square that changed since counts from its change.
             (since > least.max(sensed.since(s))).then_some((KeptSquare(s), since))
         });
-        KeptLine {
-            last: tree.take_in(&self.plies),
-            pending: self
+        Self {
+            last: tree.take_in(&line.plies),
+            pending: line
                 .pending
                 .iter()
                 .map(|(side, at)| ((*side).into(), *at))
                 .collect(),
-            bill: self.bill.keep(),
-            trail: self.trail,
-            faults: Some(self.faults).filter(|faults| *faults != Faults::default()),
-            born: self.born,
+            bill: line.bill.keep(),
+            trail: line.trail,
+            faults: Some(line.faults).filter(|faults| *faults != Faults::default()),
+            born: line.born,
             wrong_since: (least, later.collect()),
         }
     }
-}
 
-impl KeptLine {
     /// The line, which goes on from `base` and explains `sensed`.
     pub(in crate::board) fn restore(
         &self,

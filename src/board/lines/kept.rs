@@ -26,27 +26,25 @@ pub struct KeptLines {
     frozen: bool,
 }
 
-impl Lines {
-    /// The beam as a snapshot keeps it.
+impl KeptLines {
+    /// `beam` as a snapshot keeps it.
     #[must_use]
-    pub fn keep(&self, sensed: &Sensed) -> KeptLines {
+    pub fn of(beam: &Lines, sensed: &Sensed) -> Self {
         let mut tree = Tree::default();
-        let lines = self
+        let lines = beam
             .lines
             .iter()
-            .map(|line| line.keep(sensed, &mut tree))
+            .map(|line| KeptLine::of(line, sensed, &mut tree))
             .collect();
-        KeptLines {
+        Self {
             plies: tree.keep(),
             lines,
-            aged: self.aged,
-            clock_runs: self.clock_runs,
-            frozen: self.frozen,
+            aged: beam.aged,
+            clock_runs: beam.clock_runs,
+            frozen: beam.frozen,
         }
     }
-}
 
-impl KeptLines {
     /// The lines, which go on from `base` and explain `sensed`.
     ///
     /// # Errors

@@ -166,7 +166,9 @@ impl Game {
                 // The press may be for the reply.
                 ctx.passed(pressed, AFTER_REPLIED_MS)
             } else {
-                reply.is_some() || !best.may_slide_on(k, self.stand_before(k)) || ctx.passed(ply.at, SLIDE_MS)
+                reply.is_some()
+                    || !ply.kind.may_slide_on(self.stand_before(k))
+                    || ctx.passed(ply.at, SLIDE_MS)
             };
             if !through {
                 ctx.wait_for("updates of the half-move that may be under way");

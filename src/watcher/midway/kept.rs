@@ -49,7 +49,7 @@ impl Midway {
         let kept = |way: &Way| KeptWay {
             turn: way.turn.into(),
             white_left: way.white.map(|side| side == ClockSide::Left),
-            lines: way.lines.keep(sensed),
+            lines: KeptLines::of(&way.lines, sensed),
             unpressed: way.unpressed,
             owed: way.owed,
         };

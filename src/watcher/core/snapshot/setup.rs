@@ -52,7 +52,10 @@ impl SavedSetup {
             squares: Hex::of(raw),
             sensed: core.sensed.keep(),
             array: setup.array.clone(),
-            lines: setup.lines.as_ref().map(|lines| lines.keep(&core.sensed)),
+            lines: setup
+                .lines
+                .as_ref()
+                .map(|lines| KeptLines::of(lines, &core.sensed)),
             midway: setup.midway.as_ref().map(|midway| midway.keep(&core.sensed)),
             started: setup.started,
             presses: setup.presses.clone(),

@@ -174,7 +174,7 @@ impl Weighed {
         game.is_watched().then(|| Self {
             squares: Hex::of(raw),
             sensed: core.sensed.keep(),
-            lines: game.course.lines.keep(&core.sensed),
+            lines: KeptLines::of(&game.course.lines, &core.sensed),
             base: game.course.base.into(),
             began: game.course.began,
             read_since: game.gap.read_since,
