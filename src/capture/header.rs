@@ -1,13 +1,12 @@
 //! The `# key: value` lines of a capture.
 
 use jiff::Timestamp;
-use serde::de::{DeserializeOwned, IntoDeserializer, value};
 
-use super::Flaw;
+use super::{Flaw, RulesChange, value::named};
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
-    watcher::{MOST_GATHERED_MS, Protocol},
+    watcher::{MOST_GATHERED_MS, Protocol, Rules},
 };
 
 /// The `# key: value` lines in their order. The values of known keys have been checked.
@@ -22,6 +21,7 @@ pub struct Header {
     supervision: Option<Supervision>,
     periods: Option<Vec<Period>>,
     start: Option<Timestamp>,
+    rules_changes: Vec<RulesChange>,
 }
 
 impl Header {
@@ -80,6 +80,19 @@ impl Header {
         self.periods.as_deref().unwrap_or_default()
     }
 
+    /// Other rules than these, from some time on.
+    #[must_use]
+    pub fn rules_changes(&self) -> &[RulesChange] {
+        &self.rules_changes
+    }
+
+    /// Has the rules from some time on be what `change` makes of them.
+    pub fn map_rules_changes(&mut self, change: impl Fn(Rules) -> Rules) {
+        for changed in &mut self.rules_changes {
+            changed.rules = change(std::mem::take(&mut changed.rules));
+        }
+    }
+
     /// Unix time in milliseconds at second 0.
     #[must_use]
     pub fn epoch_ms(&self) -> Option<i64> {
@@ -106,6 +119,11 @@ impl Header {
             "supervision" => set(&mut self.supervision, key, value, named(value)),
             "periods" => set(&mut self.periods, key, value, periods::parse(value)),
             "start" => set(&mut self.start, key, value, instant(value)),
+            "rules-change" => {
+                let mut change = None;
+                set(&mut change, key, value, RulesChange::parse(value))
+                    .map(|()| self.rules_changes.extend(change))
+            }
             _ => Ok(()),
         }?;
         self.lines.push((key.to_owned(), value.to_owned()));
@@ -123,12 +141,6 @@ fn set<T>(slot: &mut Option<T>, key: &str, text: &str, value: Result<T, String>)
         reason,
     })?);
     Ok(())
-}
-
-/// Reads a name in the spelling of the payloads.
-fn named<T: DeserializeOwned>(name: &str) -> Result<T, String> {
-    let name: value::StrDeserializer<'_, value::Error> = name.into_deserializer();
-    T::deserialize(name).map_err(|e| e.to_string())
 }
 
 /// Reads `1000 ms`.

@@ -13,11 +13,14 @@ mod flaw;
 mod header;
 mod parse;
 pub mod replay;
+mod rules;
 pub mod stream;
+mod value;
 mod write;
 
 pub use flaw::{Flaw, ParseError};
 pub use header::{Header, is_board_id};
+pub use rules::RulesChange;
 pub use write::{write_header, write_record};
 
 use crate::time::Millis;

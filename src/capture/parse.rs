@@ -5,11 +5,9 @@ use std::str::from_utf8;
 use super::{
     Act, Capture, Flaw, Header, ParseError, Record,
     flaw::{MOST_HEADERS, MOST_RECORDS},
+    value::{LONGEST, microseconds},
 };
 use crate::time::Millis;
-
-/// The longest a capture may be, in microseconds: 31 days. A replay goes through all of its time.
-const LONGEST: u64 = 31 * 86_400 * 1_000_000;
 
 impl Capture {
     /// Reads a capture.
@@ -121,25 +119,6 @@ fn first_line(line: &str) -> Result<(), Flaw> {
     }
 }
 
-/// A time such as `31.460` in microseconds; digits beyond the sixth are cut.
-fn microseconds(text: &str) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) {
-        return None;
-    }
-    let mut micros = 0;
-    for index in 0..6 {
-        let digit = fraction.as_bytes().get(index).map_or(0, |b| b - b'0');
-        micros = micros * 10 + u64::from(digit);
-    }
-    whole
-        .parse::<u64>()
-        .ok()?
-        .checked_mul(1_000_000)?
-        .checked_add(micros)
-}
-
 fn bytes(text: &str) -> Result<Vec<u8>, Flaw> {
     let mut bytes = Vec::with_capacity(text.len() / 3 + 1);
     for group in text.split_whitespace() {
@@ -215,6 +194,33 @@ mod tests {
         let (line, flaw) = flaw("0.000 > 42\n# a remark");
         assert_eq!(line, 3);
         assert!(flaw.to_string().contains("`# note: ...`"), "{flaw}");
+    }
+
+    #[test]
+    fn other_rules_have_their_time_wherever_they_stand() {
+        let text = "# dgtcap 1\n# laws: 2018\n# rules-change: 40.5 game 2023 blitz not_adequate 5+3\n0.0 < 80\n\
+                    # rules-change: 30 next 1997-fritz rapid adequate\n50 < 80\n# rules-change: 60 game 2023 standard adequate 40/90+30, 15\n";
+        let capture = Capture::parse(text.as_bytes()).unwrap();
+        let changes = capture.header.rules_changes();
+        let times: Vec<_> = changes
+            .iter()
+            .map(|change| (change.at.0, change.of_game))
+            .collect();
+        assert_eq!(times, [(40_500, true), (30_000, false), (60_000, true)]);
+        assert_eq!(changes[2].rules.periods.len(), 2);
+        assert_eq!(Capture::parse(capture.to_string().as_bytes()).unwrap(), capture);
+        for bad in [
+            "",
+            "game 2023 blitz adequate",
+            "1 ever 2023 blitz adequate",
+            "1 next 2019 blitz adequate",
+            "1 next 2023 blitz adequate 5 apples",
+        ] {
+            assert!(
+                matches!(flaw(&format!("# rules-change: {bad}")), (2, Flaw::Value { .. })),
+                "{bad}"
+            );
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Drives a watcher through a capture: the same calls at the same times as the gateway makes.
 
-use super::{Act, Capture, Header};
+use std::cmp::Reverse;
+
+use super::{Act, Capture, Header, RulesChange};
 use crate::{
     event::Event,
     mate::{Budget, can_mate},
     time::Millis,
-    watcher::{Account, Rules, Settings, Watcher},
+    watcher::{Account, Command, Rules, Settings, Watcher},
 };
 
 /// What the watcher is told of gateway and port when there are none.
@@ -80,12 +82,15 @@ fn run<E>(
     sink: &mut impl FnMut(Outcome) -> Result<(), E>,
 ) -> Result<Millis, E> {
     let mut up = false;
+    let mut changes: Vec<_> = capture.header.rules_changes().iter().collect();
+    changes.sort_by_key(|change| Reverse(change.at));
     for record in &capture.records {
-        while let Some(due) = watcher.poll_timeout().filter(|&due| due <= record.at) {
-            tell_moments(watcher, &mut moments, due, sink)?;
-            watcher.handle_timeout(due);
-            drain(watcher, due, sink)?;
+        while let Some(change) = changes.pop_if(|change| change.at <= record.at) {
+            catch_up(watcher, &mut moments, change.at, sink)?;
+            change_rules(watcher, change);
+            drain(watcher, change.at, sink)?;
         }
+        catch_up(watcher, &mut moments, record.at, sink)?;
         tell_moments(watcher, &mut moments, record.at, sink)?;
         // A capture need not say that its link is up, because nothing could be recorded otherwise.
         let link = !matches!(record.act, Act::LinkDown);
@@ -102,10 +107,41 @@ fn run<E>(
         }
         drain(watcher, record.at, sink)?;
     }
+    let mut end = capture.end();
+    while let Some(change) = changes.pop() {
+        end = change.at;
+        catch_up(watcher, &mut moments, end, sink)?;
+        change_rules(watcher, change);
+        drain(watcher, end, sink)?;
+    }
     tell_moments(watcher, &mut moments, Millis(u64::MAX), sink)?;
-    let end = watcher.handle_end(capture.end());
+    let end = watcher.handle_end(end);
     drain(watcher, end, sink)?;
     Ok(end)
+}
+
+/// Has the watcher go by other rules, as a change of the configuration does, or the command `rules`.
+fn change_rules(watcher: &mut Watcher, change: &RulesChange) {
+    watcher.set_rules(change.at, change.rules.clone());
+    if change.of_game {
+        // Without a game, or where it goes by them already, there is nothing to change.
+        let _ = watcher.handle_command(change.at, Command::Rules);
+    }
+}
+
+/// Has the watcher do what is due until `now`.
+fn catch_up<E>(
+    watcher: &mut Watcher,
+    moments: &mut &[Millis],
+    now: Millis,
+    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
+) -> Result<(), E> {
+    while let Some(due) = watcher.poll_timeout().filter(|&due| due <= now) {
+        tell_moments(watcher, moments, due, sink)?;
+        watcher.handle_timeout(due);
+        drain(watcher, due, sink)?;
+    }
+    Ok(())
 }
 
 /// Hands out the accounts at those of `moments` that come before `next`.

@@ -72,7 +72,8 @@ impl Replay {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut why = self.why()?;
         for path in &self.captures {
-            let capture = file::read_capture(path)?;
+            let mut capture = file::read_capture(path)?;
+            capture.header.map_rules_changes(|rules| self.rules(rules));
             let mut watcher = Watcher::new(self.settings(path, &capture), None);
             let mut bar = Bar::new(path, capture.end());
             let mut tell = |event: &Event| {
@@ -128,12 +129,17 @@ impl Replay {
             board: self.board.clone().unwrap_or(said.board),
             protocol: self.protocol.unwrap_or(said.protocol),
             gathered_ms: self.gathered.unwrap_or(said.gathered_ms),
-            rules: Rules {
-                laws: self.laws.unwrap_or(said.rules.laws),
-                time_control: self.time_control.unwrap_or(said.rules.time_control),
-                supervision: self.supervision.unwrap_or(said.rules.supervision),
-                ..said.rules
-            },
+            rules: self.rules(said.rules.clone()),
+            ..said
+        }
+    }
+
+    /// The rules that a capture names, but for what the command line says.
+    fn rules(&self, said: Rules) -> Rules {
+        Rules {
+            laws: self.laws.unwrap_or(said.laws),
+            time_control: self.time_control.unwrap_or(said.time_control),
+            supervision: self.supervision.unwrap_or(said.supervision),
             ..said
         }
     }

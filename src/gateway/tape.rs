@@ -4,6 +4,7 @@
 //! so no board waits for them. If a disk refuses, only lines of these files are lost.
 
 use std::{
+    fmt::Write as _,
     fs::{self, OpenOptions},
     io::{self, Write},
     os::unix::fs::OpenOptionsExt,
@@ -16,7 +17,7 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Flaw, Header, Record, write_header, write_record},
+    capture::{Act, Flaw, Header, Record, RulesChange, write_header, write_record},
     journal,
     time::Millis,
     watcher::{Protocol, Rules, Settings},
@@ -44,6 +45,10 @@ pub(super) struct Tape {
     written: Millis,
     writing: JoinSet<io::Result<()>>,
     failing: bool,
+    /// By which rules `replay` judges the present game after what was taken down.
+    rules: Rules,
+    /// The rules that wait for the next game, according to what was taken down.
+    next: Rules,
 }
 
 impl Tape {
@@ -59,6 +64,8 @@ impl Tape {
             written: Millis(0),
             writing: JoinSet::new(),
             failing: false,
+            rules: settings.rules.clone(),
+            next: settings.rules.clone(),
         }
     }
 
@@ -76,11 +83,44 @@ impl Tape {
             self.last = now;
             self.size = 0;
             self.waiting = self.head(rules);
+            (self.rules, self.next) = (rules.clone(), rules.clone());
             return self.put(now, act, now);
         };
+        if *rules == self.next {
+            // They have waited for this game.
+            self.rules.clone_from(rules);
+        } else if *rules != self.rules {
+            self.rules_taken(now, rules);
+        }
         if self.waiting.len() < MOST_WAITING {
             self.put(now, act, began);
         }
+    }
+
+    /// Takes down that these rules wait for the next game.
+    pub(super) fn rules_wait(&mut self, now: Millis, rules: &Rules) {
+        if *rules != self.next {
+            self.put_rules(now, rules, false);
+        }
+    }
+
+    /// Takes down that the present game goes by these rules.
+    pub(super) fn rules_taken(&mut self, now: Millis, rules: &Rules) {
+        self.put_rules(now, rules, true);
+        self.rules.clone_from(rules);
+    }
+
+    fn put_rules(&mut self, now: Millis, rules: &Rules, of_game: bool) {
+        // A file that begins later names them in its header.
+        let Some(began) = self.began else { return };
+        self.last = self.last.max(now);
+        let change = RulesChange {
+            at: Millis(self.last.since(began)),
+            of_game,
+            rules: rules.clone(),
+        };
+        let _ = writeln!(self.waiting, "# rules-change: {change}");
+        self.next.clone_from(rules);
     }
 
     fn put(&mut self, now: Millis, act: &Act, began: Millis) {

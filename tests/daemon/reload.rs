@@ -383,6 +383,72 @@ async fn other_rules_wait_over_a_kill_until_an_arbiter_says_otherwise() {
     assert!(hall.daemon.stop());
 }
 
+/// The capture that the daemon keeps tells that the rules changed, so `replay` of it tells what the daemon told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_has_the_rules_that_change_while_it_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(place.path(), "");
+    let here = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let simulator = Simulator::start(&["--speed", "1.5"], &[vienna()]);
+    let mut settings = Settings {
+        name: "gw",
+        broker: mosquitto.port,
+        more: "captures = true\n".to_owned(),
+        boards: vec![board("1", &simulator.ports[0], "laws = \"2018\"")],
+    };
+    let hall = Hall::start(&settings);
+    ply(&here, 1).await;
+    settings.boards = vec![board("1", &simulator.ports[0], "time_control = \"blitz\"")];
+    hall.write(&settings);
+    hall.reload("rules of board 1, from its next game on");
+    let topic = "dgt2mqtt/gw/board/1/cmd/rules";
+    here.publish(topic, false, "{\"ref\":1}", None).await;
+    here.wait("an offence", |got| got.topic.ends_with("/1/event/irregularity"))
+        .await;
+    let config = hall.config();
+    assert!(hall.daemon.stop());
+
+    // Of each event what depends on the rules, or tells of them.
+    let gist = |events: Vec<Value>| -> Vec<Value> {
+        let gist = |event: &Value| match event["type"].as_str().unwrap() {
+            "irregularity" | "ruling_amended" => Some(json!([
+                event["type"],
+                event["ruling"]["laws"],
+                event["ruling"]["time_control"],
+                event["ruling"]["penalty"]
+            ])),
+            "notice" if event["code"].as_str().unwrap().starts_with("rules_") => {
+                Some(json!([event["code"], event["message"]]))
+            }
+            "move" => Some(json!([event["ply"]])),
+            _ => None,
+        };
+        events.iter().filter_map(gist).collect()
+    };
+    let told = gist(hall::journal(&config, "1"));
+    assert!(
+        told.iter().any(|told| told[1] == "2023" && told[2] == "blitz"),
+        "{told:?}"
+    );
+    let capture = hall.folder.path().join("captures/1.dgtcap");
+    let replayed = gist(hall::events_of(hall::program().arg("replay").arg(&capture)));
+    // The daemon was stopped in mid-game, and a capture has nothing of the command's sender.
+    let common = told.len().min(replayed.len());
+    assert_eq!(told[..common], replayed[..common], "{told:?}\n{replayed:?}");
+    assert!(common + 1 >= told.len(), "{told:?}\n{replayed:?}");
+    // Whoever names rules has those.
+    let named = hall::program()
+        .args(["replay", "--laws", "2014", "--time-control", "rapid"])
+        .arg(&capture)
+        .output()
+        .unwrap();
+    let named = String::from_utf8(named.stdout).unwrap();
+    assert!(
+        named.contains("\"laws\":\"2014\"") && !named.contains("\"time_control\":\"blitz\""),
+        "{named}"
+    );
+}
+
 /// Rules that change together with the port wait all the same, also while the task begins anew once more.
 #[tokio::test(flavor = "multi_thread")]
 async fn other_rules_beside_another_port_wait_for_the_next_game() {

@@ -219,7 +219,7 @@ impl Drop for Daemon {
     }
 }
 
-fn events_of(command: &mut Command) -> Vec<Value> {
+pub fn events_of(command: &mut Command) -> Vec<Value> {
     let output = command.stderr(Stdio::inherit()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
     let text = String::from_utf8(output.stdout).unwrap();

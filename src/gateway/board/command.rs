@@ -4,7 +4,7 @@ use super::{BoardTask, beating};
 use crate::{
     event::Event,
     gateway::{commands::BoardCommand, history},
-    watcher::Needed,
+    watcher::{Command, Needed},
 };
 
 /// A command that leads to more events than this counts as several: a long record that is corrected is told anew.
@@ -34,7 +34,11 @@ impl BoardTask {
             self.shared.publisher.reply(refused);
             return;
         }
+        let is_rules = matches!(command.command, Command::Rules);
         let (reply, record) = command.carry_out(&mut self.watcher, &board, now, past);
+        if let Some(tape) = self.tape.as_mut().filter(|_| is_rules) {
+            tape.rules_taken(now, self.watcher.rules());
+        }
         self.replies.push(reply);
         self.changed |= self.watcher.take_changed();
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();

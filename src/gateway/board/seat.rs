@@ -33,7 +33,11 @@ impl BoardTask {
     pub(super) fn seat(&mut self) {
         let seating = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
         let Some(seating) = seating else { return };
-        self.watcher.set_rules(self.now(), seating.rules);
+        let now = self.now();
+        if let Some(tape) = &mut self.tape {
+            tape.rules_wait(now, &seating.rules);
+        }
+        self.watcher.set_rules(now, seating.rules);
         self.watcher
             .renumber(self.now(), &seating.formerly, seating.players.round);
         self.misnumbered = seating.misnumbered;
