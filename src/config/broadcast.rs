@@ -57,10 +57,11 @@ impl Broadcast {
     /// Takes over a round that was put in force. False where the configuration names a later one.
     pub fn put_in_force(&mut self, in_force: &InForce) -> bool {
         let tournament = &mut self.tournament;
-        if in_force.round < tournament.round {
+        let goes_before = in_force.goes_before(tournament.round);
+        if in_force.round < tournament.round && !goes_before {
             return false;
         }
-        if in_force.round > tournament.round {
+        if goes_before {
             tournament.round = in_force.round;
             tournament.rounds = tournament.rounds.max(in_force.round);
             // The configured array is that of the configured round.

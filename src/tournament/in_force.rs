@@ -38,6 +38,9 @@ pub struct InForce {
     /// When it got the number that it has instead of those, as Unix time in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renumbered_ms: Option<i64>,
+    /// The later round that the configuration names, where an arbiter has gone back below that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<u32>,
     /// The pairings; none where the configuration has them.
     pub pairings: Option<Pairings>,
     /// The text that the pairings are from, where it says of its games which round they are of: a later round begins
@@ -100,6 +103,13 @@ impl InForce {
         self.text = self.text.or_else(|| mistaken.text.take());
         (mistaken.since_ms, mistaken.last_event, mistaken.closed) = (0, None, false);
         self.after(mistaken)
+    }
+
+    /// True where it goes before the round that the configuration names: a later one, or one below which an arbiter has gone
+    /// back.
+    #[must_use]
+    pub fn goes_before(&self, configured: u32) -> bool {
+        self.round > configured || self.below == Some(configured)
     }
 
     /// Its number, and those that it had by mistake.

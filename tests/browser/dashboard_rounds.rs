@@ -8,7 +8,7 @@ use crate::{
     browser::{Browser, checker},
     evening::Evening,
     hall::{self, Daemon, Seat, configure, until, vienna},
-    page::Server,
+    page::{Server, http},
 };
 
 /// Somebody pastes `text`, and has it looked through.
@@ -349,6 +349,96 @@ fn one_button_begins_the_next_round_at_all_gateways() {
     assert!(kept.contains("a1B2c3D4 1-100, e5F6g7H8 101-180"), "{kept}");
     assert_eq!(browser.complaints(), [""; 0]);
     assert!(one.stop() && two.stop());
+}
+
+/// A round was begun too early, and a game of it has begun. A button of the page goes back, and the games are of the round before.
+#[test]
+fn a_button_goes_back_to_the_round_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let Some(browser) = Browser::start(&json!({})) else {
+        return;
+    };
+    let capture = read_capture(&vienna()).unwrap();
+    let seat = Seat {
+        id: "1".into(),
+        port: "/nowhere/board",
+        capture: &capture,
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, text + "[broadcast]\nfolder = \"open\"\n").unwrap();
+    let daemon = Daemon::start(&config);
+    let server = Server::start(mosquitto.port, free_port(), &[]);
+    let say = |path: &str, body: &Value| {
+        let (status, answer) = http(server.port, "POST", path, "", body);
+        assert_eq!(status, 200, "{answer}");
+    };
+    let round = |verb: &str, fields: Value| json!({ "gateway": "gw", "verb": verb, "fields": fields });
+    let rows = "round,board,white,black\n1,1,Moss,Tal\n2,1,Berg,Dorn\n";
+    browser.resize(1280, 1000);
+    browser.open(&server.url(""));
+    browser.until(
+        "the board",
+        "return document.querySelector('.hall, main').textContent.includes('1')",
+    );
+    say(
+        "/api/round",
+        &round("pairings", json!({ "text": rows, "round": 1, "put": true })),
+    );
+    say(
+        "/api/round",
+        &round("next_round", json!({ "begin": 2, "force": true })),
+    );
+    let lost =
+        json!({ "gateway": "gw", "board": "1", "verb": "result", "fields": { "result": "-/+", "game": 1 } });
+    say("/api/command", &lost);
+    let game = |round: u32| folder.path().join(format!("open/round-{round}/game-1.pgn"));
+    until("the game of the second round", PATIENCE, || {
+        let text = std::fs::read_to_string(game(2)).unwrap_or_default();
+        (text.contains("Berg") && text.contains("[Result \"0-1\"]")).then_some(())
+    });
+
+    browser.click(".rounds-button");
+    browser.run(&format!(
+        "const text = document.querySelector('.rounds [name=text]');
+         text.value = {}; text.dispatchEvent(new Event('input'));
+         document.querySelector('.rounds [name=round]').value = 1",
+        json!(rows)
+    ));
+    browser.click("[data-action=check]");
+    browser.until(
+        "nothing is wrong",
+        "return !document.querySelector('[data-action=put]').disabled",
+    );
+    browser.click("[data-action=put]");
+    browser.until(
+        "the button",
+        "return document.querySelector('[data-action=back]')",
+    );
+    let text = |of: &str| browser.run(&format!("return document.querySelector('{of}').textContent"));
+    assert_eq!(text("[data-action=back]"), "Round 2 was begun by mistake…");
+    browser.run("document.querySelector('[data-action=back]').scrollIntoView({ block: 'center' })");
+    browser.click("[data-action=back]");
+    browser.until(
+        "the question",
+        "return document.querySelector('dialog[open] .danger')",
+    );
+    assert_eq!(text("dialog[open] .danger"), "Go back to round 1");
+    assert!(game(2).exists(), "nothing has changed yet");
+    browser.click("dialog[open] .danger");
+    until("the game of the first round", PATIENCE, || {
+        let text = std::fs::read_to_string(game(1)).unwrap_or_default();
+        (text.contains("Moss") && text.contains("[Result \"0-1\"]") && !game(2).exists()).then_some(())
+    });
+    browser.until(
+        "the button is gone",
+        "return !document.querySelector('[data-action=back]')",
+    );
+    let seen = browser.run("return document.querySelector('.found .done').textContent");
+    assert!(seen.as_str().unwrap().contains('1'), "{seen}");
+    assert_eq!(browser.complaints(), [""; 0]);
+    assert!(daemon.stop());
 }
 
 /// The dialog says this, and it is drawn.

@@ -11,6 +11,7 @@ use crate::{
     page::{Server, http},
     relay::{self, Relay},
     rounds_begin::{Hall, has},
+    rounds_put_right::{forfeit, to_board},
 };
 
 /// Says something to a broadcast of the page, and returns the answer.
@@ -230,5 +231,78 @@ async fn groups_have_their_own_folders_and_names_and_begin_their_rounds() {
     second_round_has("WomenWom", "Cora");
     second_round_has("YouthYou", "Kim");
     assert_eq!(relay.refused(), [""; 0], "with one token they keep one pace");
+    assert!(hall.daemon.take().unwrap().stop());
+}
+
+/// A round was begun too early, and the arbiter goes back. The broadcasts of the page follow, also one whose configuration names
+/// the later round.
+#[tokio::test]
+async fn a_broadcast_of_the_page_goes_back_to_the_round_before() {
+    let mut hall = Hall::begin("round = 1\nhold_results_seconds = 0\n").await;
+    let text = "round,board,white,black\n1,1,Moss,Tal\n2,1,Berg,Dorn\n";
+    let put = json!({ "text": text, "round": 1, "put": true });
+    hall.arbiter.done("pairings", put.clone()).await;
+    fs::write(hall.folder.path().join("hall.csv"), text).unwrap();
+    let page = |name: &str, round: u32| {
+        let config = hall.folder.path().join(format!("{name}.toml"));
+        let text = format!(
+            "[broadcast]\nfolder = \"{name}\"\nround = {round}\npairings = \"hall.csv\"\nboards = [\"gw/1\"]\n"
+        );
+        fs::write(&config, text).unwrap();
+        Server::start(
+            hall.broker.port,
+            free_port(),
+            &["--config", config.to_str().unwrap()],
+        )
+    };
+    let pages = [page("first", 1), page("second", 2)];
+    hall.has("first/round-1/game-1.pgn", &["Moss"]);
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    let lost = to_board(&hall, "1", "result", forfeit("late", "-/+", 1)).await;
+    assert_eq!(lost["ok"], true, "{lost}");
+    for folder in ["first", "second"] {
+        hall.has(
+            &format!("{folder}/round-2/game-1.pgn"),
+            &["Berg", "[Result \"0-1\"]"],
+        );
+    }
+
+    let mut back = put;
+    back["back"] = true.into();
+    hall.arbiter.done("pairings", back).await;
+    let is_back = |hall: &Hall, folder: &str| {
+        hall.has(
+            &format!("{folder}/round-1/game-1.pgn"),
+            &["[White \"Moss\"]", "[Round \"1.1\"]", "[Result \"0-1\"]"],
+        );
+        let second = hall.folder.path().join(folder).join("round-2");
+        until("no second round", PATIENCE, || (!second.exists()).then_some(()));
+    };
+    ["first", "second"]
+        .iter()
+        .for_each(|folder| is_back(&hall, folder));
+    // It is so over a kill.
+    drop(pages);
+    for folder in ["first", "second"] {
+        fs::remove_file(hall.folder.path().join(folder).join("round-1/game-1.pgn")).unwrap();
+    }
+    let pages = [page("first", 1), page("second", 2)];
+    ["first", "second"]
+        .iter()
+        .for_each(|folder| is_back(&hall, folder));
+
+    // The second round begins when its time has come, without the games of the first.
+    hall.next(json!({ "begin": 2, "force": true })).await;
+    for folder in ["first", "second"] {
+        hall.has(
+            &format!("{folder}/round-2/game-1.pgn"),
+            &["Berg", "[Result \"*\"]"],
+        );
+        hall.has(
+            &format!("{folder}/round-1/game-1.pgn"),
+            &["Moss", "[Result \"0-1\"]"],
+        );
+    }
+    drop(pages);
     assert!(hall.daemon.take().unwrap().stop());
 }

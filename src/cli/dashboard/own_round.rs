@@ -170,6 +170,9 @@ impl OwnRound {
         if let Some(right) = self.renumbered(configured, present, &rounds) {
             return Some(Next::of(right));
         }
+        if let Some(earlier) = self.gone_back(configured, present, &rounds) {
+            return Some(earlier);
+        }
         let latest = rounds.iter().map(|round| round.round).max()?;
         let there: Vec<_> = rounds.into_iter().filter(|round| round.round == latest).collect();
         if latest > present {
@@ -219,6 +222,26 @@ impl OwnRound {
         // What the file says of a round of this number is of another one.
         right.is_from_file = false;
         Some(right.numbered(to, jiff::Timestamp::now().as_millisecond()))
+    }
+
+    /// The earlier round to which a gateway has gone back, because the present one was begun too early. The configuration may name
+    /// that.
+    fn gone_back(&self, configured: &Broadcast, present: u32, rounds: &[GatewayRound]) -> Option<Next> {
+        let is_back = |round: &&GatewayRound| round.round < present && round.formerly.contains(&present);
+        let to = rounds.iter().find(is_back)?.round;
+        let leaving = self.leaving(configured);
+        let there: Vec<_> = rounds.iter().filter(|round| round.round == to).cloned().collect();
+        let (mut earlier, why) = match leaving.others.get(&to) {
+            Some(known) => (known.clone(), None),
+            None => begun(configured, to, &there),
+        };
+        earlier.below = Some(configured.tournament.round).filter(|configured| to < *configured);
+        let now_ms = jiff::Timestamp::now().as_millisecond();
+        Some(Next {
+            in_force: earlier.again_after(leaving, now_ms),
+            why,
+            is_later: false,
+        })
     }
 
     /// The number of the present round.
@@ -303,7 +326,8 @@ impl OwnRound {
 /// the same one the results that a person entered, and what they are of.
 fn counts(kept: InForce, configured: u32) -> Option<InForce> {
     match kept.round.cmp(&configured) {
-        Ordering::Less => None,
+        _ if kept.goes_before(configured) => Some(kept),
+        Ordering::Less | Ordering::Greater => None,
         Ordering::Equal if kept.results.is_empty() && kept.others.is_empty() => None,
         Ordering::Equal => Some(InForce {
             round: kept.round,
@@ -314,7 +338,6 @@ fn counts(kept: InForce, configured: u32) -> Option<InForce> {
             others: kept.others,
             ..InForce::default()
         }),
-        Ordering::Greater => Some(kept),
     }
 }
 
