@@ -83,6 +83,13 @@ impl PublicRecord {
         noted.is_some_and(|(_, noted)| self.take_noted(event, noted))
     }
 
+    /// Takes of an event only when it was: it is of no game or of another, and may tell the day of `game`, which is over.
+    pub fn take_time(&mut self, game: u32, event: &Event) {
+        if !self.runs.know_the_day_of(game) {
+            self.note(event, 0.into());
+        }
+    }
+
     /// Takes an event that was noted. True when a game changed.
     pub(super) fn take_noted(&mut self, event: &Event, noted: Noted) -> bool {
         let Some((game, what)) = event.game.zip(What::of(event)) else {

@@ -171,15 +171,23 @@ impl Runs {
         }
     }
 
+    /// True where the wall clock was set while `game` went on.
+    pub(super) fn know_the_day_of(&self, game: u32) -> bool {
+        let mut spans = self.runs.iter().filter_map(|run| run.games.get(&game));
+        spans.any(|span| span.origin_ms.is_some())
+    }
+
     /// Unix time in milliseconds of a moment of `game`, according to the wall clock as it was set last; none where it
     /// never was.
     fn wall_ms(&self, game: u32, moment: Moment) -> Option<i64> {
         let mut next: Option<i64> = None;
         let runs = self.runs.iter().skip(moment.run.checked_sub(self.gone)?);
-        let spans: Vec<Span> = runs.filter_map(|run| run.games.get(&game).copied()).collect();
+        let spans = runs.filter_map(|run| Some((run.games.get(&game)?, run.origin_ms)));
+        let spans: Vec<(&Span, Option<i64>)> = spans.collect();
         let mut origin_ms = None;
-        for span in spans.iter().rev() {
-            let told_ms = span.origin_ms.filter(|origin_ms| {
+        for (span, later) in spans.into_iter().rev() {
+            // Where nobody had set the wall clock before the game was over, it counts as it was set later in that run.
+            let told_ms = span.origin_ms.or(later).filter(|origin_ms| {
                 let end_ms = origin_ms.saturating_add(span.last_t_ms);
                 next.is_none_or(|next| next.saturating_sub(end_ms) <= DAY_MS)
             });

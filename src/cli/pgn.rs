@@ -81,8 +81,14 @@ impl JournalGame {
     }
 }
 
-/// Adds an event to its game.
+/// Adds an event to its game, and its time to others of the board.
 fn take(games: &mut BTreeMap<Key, JournalGame>, event: &Event) {
+    let all = (event.board.clone(), 0)..=(event.board.clone(), u32::MAX);
+    for ((_, number), game) in games.range_mut(all) {
+        if Some(*number) != event.game {
+            game.record.take_time(*number, event);
+        }
+    }
     let Some(number) = event.game else { return };
     let game = games.entry((event.board.clone(), number)).or_default();
     game.take(event);
@@ -167,18 +173,28 @@ mod tests {
     const MIDDLE: &str = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
 
     /// A journal as it is written.
-    #[derive(Default)]
     struct Events {
         games: BTreeMap<Key, JournalGame>,
         seq: u64,
+        time: String,
+    }
+
+    impl Default for Events {
+        fn default() -> Self {
+            Self {
+                games: BTreeMap::new(),
+                seq: 0,
+                time: "\"2026-11-21T14:00:00.000Z\"".to_owned(),
+            }
+        }
     }
 
     impl Events {
         fn say(&mut self, board: &str, game: u32, body: &str) {
             self.seq += 1;
-            let seq = self.seq;
+            let (seq, time) = (self.seq, &self.time);
             let json = format!(
-                r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":{game},"t":0.0,"time":"2026-11-21T14:00:00.000Z",{body}}}"#
+                r#"{{"v":1,"id":"gw/{board}/{seq}","seq":{seq},"board":"{board}","game":{game},"t":0.0,"time":{time},{body}}}"#
             );
             take(&mut self.games, &serde_json::from_str(&json).unwrap());
         }
@@ -313,6 +329,23 @@ mod tests {
             text.ends_with("\n1. e4 {[%clk 0:01:00]} 1... c5 {[%clk 0:00:59]} {[%emt 0:00:00]} 1/2-1/2\n"),
             "{text}"
         );
+    }
+
+    /// The small computer learned the time when the game was over.
+    #[test]
+    fn a_game_has_its_day_also_where_the_clock_was_set_later() {
+        let begin = |time: &str| {
+            let mut events = Events::default();
+            events.time = "null".to_owned();
+            events.begin("7", 1, INITIAL, 5);
+            events.end("7", 1, "1-0", "arbiter");
+            events.time = time.to_owned();
+            events.begin("7", 2, INITIAL, 6);
+            let (key, game) = events.games.pop_first().unwrap();
+            PrintedGame::of(key, &game).unwrap().text()
+        };
+        assert!(begin("null").contains("[Date \"????.??.??\"]"));
+        assert!(begin("\"2026-11-21T14:00:00.000Z\"").contains("[Date \"2026.11.21\"]"));
     }
 
     #[test]

@@ -21,6 +21,9 @@ struct Board {
     started_s: i64,
     /// How much the wall clock is ahead of the broadcast's time, in seconds.
     off_s: i64,
+    /// True while nobody has set the wall clock.
+    is_unset: bool,
+    game: u32,
 }
 
 impl Board {
@@ -30,6 +33,8 @@ impl Board {
             told: Vec::new(),
             started_s: 0,
             off_s: 0,
+            is_unset: false,
+            game: 1,
         }
     }
 
@@ -37,8 +42,14 @@ impl Board {
     fn say(&mut self, s: i64, body: &str) {
         let (seq, t) = (self.told.len() + 1, s - self.started_s);
         let time = jiff::Timestamp::from_second(T0 / 1000 + s + self.off_s).unwrap();
+        let time = if self.is_unset {
+            "null".to_owned()
+        } else {
+            format!("\"{time}\"")
+        };
+        let game = self.game;
         let json = format!(
-            r#"{{"v":1,"id":"gw/7/{seq}","seq":{seq},"board":"7","game":1,"t":{t}.0,"time":"{time}",{body}}}"#
+            r#"{{"v":1,"id":"gw/7/{seq}","seq":{seq},"board":"7","game":{game},"t":{t}.0,"time":{time},{body}}}"#
         );
         let event = serde_json::from_str(&json).unwrap();
         let heard = HeardAt {
@@ -184,6 +195,21 @@ fn the_day_of_a_run_that_never_knew_it_is_that_of_the_next() {
         all.ends_with("1. e4 e5 *\n"),
         "nobody knows how long that took: {all}"
     );
+}
+
+#[test]
+fn the_day_of_a_game_that_was_over_before_the_clock_was_set_is_known_later() {
+    let mut board = Board::new();
+    board.is_unset = true;
+    board.start(0);
+    board.mv(5, 1, "e2e4");
+    board.say(60, r#""type":"game_ended","result":"1-0","reason":"arbiter""#);
+    assert_eq!(tag(&board.pgn(200), "Date").as_deref(), Some(""));
+    (board.is_unset, board.game) = (false, 2);
+    board.start(150);
+    let all = board.pgn(300);
+    assert!(all.ends_with("1. e4 1-0\n"), "the first game is shown: {all}");
+    assert_eq!(tag(&all, "Date").as_deref(), Some("2026.11.21"));
 }
 
 #[test]
