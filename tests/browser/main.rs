@@ -28,6 +28,7 @@ mod broadcast_public;
 mod dashboard_answers;
 mod dashboard_edits;
 mod dashboard_evenings;
+mod dashboard_exchanged;
 mod dashboard_figures;
 mod dashboard_hall;
 mod dashboard_hand;

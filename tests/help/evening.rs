@@ -135,6 +135,13 @@ impl Evening {
         serde_json::from_str(&said).unwrap()
     }
 
+    /// What an arbiter says of the round without the page.
+    pub fn round(&self, verb: &str, fields: &Value) -> Value {
+        let body = json!({ "gateway": "gw", "verb": verb, "fields": fields });
+        let (_, said) = http(self.server().port, "POST", "/api/round", "", &body);
+        serde_json::from_str(&said).unwrap()
+    }
+
     /// The half-moves of a game as the page has them.
     pub fn moves(&self, board: &str, game: u32) -> String {
         let game = self.get(&format!("game/gw/{board}/{game}")).unwrap_or_default();

@@ -171,6 +171,14 @@ fn a_report_on_an_earlier_game_belongs_to_that_game() {
     let game = reply.game.unwrap();
     assert_eq!((game.game, game.open_irregularities.len()), (Some(1), 2));
     assert_eq!(watcher.game().open_irregularities.len(), 0);
+    // Another arbiter has seen the same.
+    let told_since = [past.clone(), told.clone()].concat();
+    let again = watcher.handle_command(
+        Millis(21_500),
+        order(Command::Report(report.clone()), &told_since),
+    );
+    assert_eq!(again.unwrap_err().code(), "told_already");
+    assert_eq!(drained(&mut watcher), []);
     // A half-move that the game does not have is refused there, too.
     report.ply = Some(9);
     let error = watcher
