@@ -335,8 +335,10 @@ mod tests {
     #[test]
     fn a_game_has_its_day_also_where_the_clock_was_set_later() {
         let begin = |time: &str| {
-            let mut events = Events::default();
-            events.time = "null".to_owned();
+            let mut events = Events {
+                time: "null".to_owned(),
+                ..Events::default()
+            };
             events.begin("7", 1, INITIAL, 5);
             events.end("7", 1, "1-0", "arbiter");
             events.time = time.to_owned();
