@@ -164,7 +164,7 @@ impl Watcher {
         let resumed = taken_at.is_some();
         if let Some(taken_at) = taken_at {
             self.before = taken_at.saturating_sub(now.0);
-            self.core.out.before = self.before;
+            self.core.play.out.before = self.before;
         }
         let now = now + self.before;
         for lost in std::mem::take(&mut self.lost) {
@@ -179,7 +179,7 @@ impl Watcher {
 
     /// Sets the wall clock at the origin of `Millis`, for `time` of later events.
     pub fn set_epoch(&mut self, epoch_ms: Option<i64>) {
-        self.core.settings.epoch_ms = epoch_ms;
+        self.core.world.settings.epoch_ms = epoch_ms;
     }
 
     /// Sets the players at the board from the next game on. A game of the same round that has begun gets corrected
@@ -304,7 +304,7 @@ impl Watcher {
     /// The number of the last game of the board, 0 before the first.
     #[must_use]
     pub fn games(&self) -> u32 {
-        self.core.games
+        self.core.play.games
     }
 
     /// The events of the journal that the caller has to give with `command` ([`Order::past`]), because the
@@ -322,7 +322,7 @@ impl Watcher {
 
     /// The next question about a mate. [`Self::handle_verdict`] takes its answer.
     pub fn poll_question(&mut self) -> Option<MateQuestion> {
-        self.core.out.questions.pop_front()
+        self.core.play.out.questions.pop_front()
     }
 
     /// Takes the verdict on which the ruling on `irregularity` depends, and amends or confirms that ruling.
@@ -334,25 +334,25 @@ impl Watcher {
 
     /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.core.out.events.pop_front()
+        self.core.play.out.events.pop_front()
     }
 
     /// From now on, keeps with each event the hypotheses that the watcher weighed as it decided
     /// ([`Self::account_of`]).
     pub fn keep_accounts(&mut self) {
-        self.core.out.accounts = Some(std::collections::VecDeque::new());
+        self.core.play.out.accounts = Some(std::collections::VecDeque::new());
     }
 
     /// The same with all hypotheses, and not only the likeliest. A fit of the weights needs them.
     pub fn keep_whole_accounts(&mut self) {
         self.keep_accounts();
-        self.core.out.whole_accounts = true;
+        self.core.play.out.whole_accounts = true;
     }
 
     /// The hypotheses behind event `seq`, if it is one of a game and [`Self::keep_accounts`] was called.
     /// Forgets those of earlier events.
     pub fn account_of(&mut self, seq: u64) -> Option<Account> {
-        let accounts = self.core.out.accounts.as_mut()?;
+        let accounts = self.core.play.out.accounts.as_mut()?;
         while accounts.front().is_some_and(|account| account.seq < Some(seq)) {
             accounts.pop_front();
         }
@@ -388,18 +388,18 @@ impl Watcher {
     /// The weightiest input since the last call, of a game or of one that may begin. A caller that wants to go on from there after a
     /// crash takes a [`Self::snapshot`].
     pub fn take_heard(&mut self) -> Option<Heard> {
-        self.core.out.heard.take()
+        self.core.play.out.heard.take()
     }
 
     /// Which states have changed since the last call.
     pub fn take_changed(&mut self) -> StateSet {
-        std::mem::take(&mut self.core.out.changed)
+        std::mem::take(&mut self.core.play.out.changed)
     }
 
     /// The state that must survive a restart.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.core.snapshot()
+        Snapshot::of(&self.core)
     }
 
     /// Whether the board answers.
@@ -436,7 +436,7 @@ impl Watcher {
     #[must_use]
     pub fn clock(&self) -> ClockView {
         ClockView {
-            clock: self.core.clock.state(),
+            clock: self.core.world.clock.state(),
         }
     }
 

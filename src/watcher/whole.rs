@@ -60,7 +60,7 @@ impl Whole {
         } = self;
         driver.bytes(now, bytes, &mut |what| match what {
             Told::Squares(squares) => {
-                let is_new = told.replace(squares) != Some(squares) || core.gap.is_some();
+                let is_new = told.replace(squares) != Some(squares) || core.world.board.gap.is_some();
                 if is_new {
                     core.whole_board(now, &squares, identity);
                 }

@@ -114,7 +114,7 @@ impl Wire {
                 let due = dgt.late.is_due(line);
                 let ahead = if due { dgt.release(core) } else { 0 };
                 let known = dgt.known(now + ahead).max(core.now);
-                core.told = dgt.backlog.in_core(dgt.late.told(line)).min(known);
+                core.world.timing.told = dgt.backlog.in_core(dgt.late.told(line)).min(known);
                 core.review(known);
                 ahead
             }
@@ -236,13 +236,14 @@ impl Dgt {
             core.catch_up(first, last);
             let (since, until) = (self.late.since(&came), came.last());
             let within = since.zip(until.map(|(came, _)| *came));
-            core.within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
-            if let Some((from, until)) = core.within {
-                core.sensed.is_unmeasured(from, until);
+            let within = within.map(|(from, to)| (self.backlog.in_core(from), self.backlog.in_core(to)));
+            core.world.timing.within = within;
+            if let Some((from, until)) = within {
+                core.world.board.sensed.is_unmeasured(from, until);
             }
         }
         if self.late.coincide(&came) {
-            core.coincided = came.last().map(|(at, _)| self.backlog.in_core(*at));
+            core.world.timing.coincided = came.last().map(|(at, _)| self.backlog.in_core(*at));
         }
         let mut comes = match (was_silent, came.len()) {
             (true, _) => Comes::Late(happened.into_iter()),
@@ -254,10 +255,10 @@ impl Dgt {
             ahead += self.hear(*now, bytes, core, &mut comes);
             self.late.heard_at(*now);
         }
-        core.catches_up = false;
-        core.within = None;
+        core.world.timing.catches_up = false;
+        core.world.timing.within = None;
         if matches!(comes, Comes::Together) {
-            core.told = core.now;
+            core.world.timing.told = core.now;
             core.review(core.now);
         }
         ahead
@@ -328,17 +329,17 @@ impl Ear<'_> {
         let until = from + self.backlog.waited(now, &told);
         self.core.go_on(from, until);
         // The dump may be a part of a lump itself.
-        let lump = (self.core.catches_up, self.core.within, self.core.lump_began);
+        let before = self.core.world.timing;
         self.core.catch_up(from, until);
-        self.core.within = Some((from, until));
-        self.core.sensed.is_unmeasured(from, until);
+        self.core.world.timing.within = Some((from, until));
+        self.core.world.board.sensed.is_unmeasured(from, until);
         let ahead = told
             .iter()
             .map(|message| self.take(now, now, message, &mut Comes::Together))
             .sum();
-        (self.core.catches_up, self.core.within, self.core.lump_began) = lump;
+        self.core.world.timing.go_on_with_lump(&before);
         self.backlog.end();
-        self.core.told = self.core.now;
+        self.core.world.timing.told = self.core.now;
         ahead
     }
 
@@ -350,16 +351,16 @@ impl Ear<'_> {
             late,
             core,
         } = self;
-        core.sensed.is_told_within(late.gathered());
+        core.world.board.sensed.is_told_within(late.gathered());
         late.note(now, at, message);
-        core.gathered_until = late.unmeasured(core.gathered_until);
+        core.world.timing.gathered_until = late.unmeasured(core.world.timing.gathered_until);
         let waited = backlog.heard(now, message);
         let then = backlog.in_core(at).max(core.now);
         if at < now {
-            core.told = then;
+            core.world.timing.told = then;
         }
         // Messages of one instant keep their order.
-        let then = if late.has_waited() || core.gathered_until == Some(now) {
+        let then = if late.has_waited() || core.world.timing.gathered_until == Some(now) {
             then.max(core.now + 1)
         } else {
             then
@@ -368,7 +369,7 @@ impl Ear<'_> {
             core.unmeasured(then);
         }
         if waited > 0 {
-            core.out.before += waited;
+            core.play.out.before += waited;
             // Decisions that became due meanwhile come first.
             core.review(then);
         } else if at < now {
@@ -377,12 +378,12 @@ impl Ear<'_> {
         if matches!(comes, Comes::InTime) {
             core.tell_until(then);
         }
-        if core.catches_up || late.has_waited() {
+        if core.world.timing.catches_up || late.has_waited() {
             core.glimpse(then, message);
         }
         core.message(then, message, session.identity());
         if !matches!(comes, Comes::Together) {
-            core.told = then;
+            core.world.timing.told = then;
         }
         core.review(then);
         waited

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 67] = [
+const FILES: [&str; 70] = [
     "board/chips.rs",
     "board/weight.rs",
     "board/line.rs",
@@ -48,6 +48,7 @@ const FILES: [&str; 67] = [
     "watcher/game/exchanged.rs",
     "watcher/game/replaced.rs",
     "watcher/game/overruled.rs",
+    "watcher/core/begin.rs",
     "watcher/core/lifecycle.rs",
     "watcher/core/meanwhile.rs",
     "watcher/arrays.rs",
@@ -56,6 +57,8 @@ const FILES: [&str; 67] = [
     "watcher/game/gap.rs",
     "watcher/game/gap/search.rs",
     "watcher/core/mod.rs",
+    "watcher/core/world.rs",
+    "watcher/core/take_over.rs",
     "watcher/core/snapshot/record.rs",
     "watcher/game/press.rs",
     "watcher/game/record.rs",

@@ -1,19 +1,18 @@
 //! Another board than that of the game answers at its port: cables were exchanged, or a spare board takes the place of a broken one.
 //! What it tells is no part of the game before the same position stands on it, or a person says so.
 
-use super::{Core, Phase};
+use super::phase::Phase;
 use crate::{
-    board::Placement,
+    board::{Orientation, Placement},
     dgt::{Identity, Message, PieceCode, Squares},
     event::{Body, notice},
-    time::Millis,
 };
 
 /// On which board the present game is played.
 #[derive(Clone, Debug, Default)]
-pub(in crate::watcher) struct PlayedOn {
+pub(super) struct PlayedOn {
     /// What the board on which the game is played has told of itself.
-    pub(in crate::watcher) board: Identity,
+    pub(super) board: Identity,
     /// What stands on the other board, in its own order of squares, while another one answers.
     other: Option<Other>,
 }
@@ -24,18 +23,30 @@ struct Other {
     squares: Option<Squares>,
 }
 
-impl Core {
-    /// Takes a message of another board than that of the game. Returns false for one of the game's own board: it counts.
-    pub(super) fn is_of_another_board(&mut self, now: Millis, message: &Message<'_>) -> bool {
-        if !self.has_begun() || !self.identity.is_of_another(&self.played_on.board) {
-            self.accept_board();
-            return false;
+/// What a message of another board brings.
+#[derive(Debug, Default)]
+pub(super) struct Foreign {
+    /// It is the first one: what there is to tell.
+    pub(super) told: Option<Body>,
+    /// The position of the game stands on that board: it is that of the game from now on, and shows these squares.
+    pub(super) shown: Option<Squares>,
+}
+
+impl PlayedOn {
+    /// Takes a message of a board that has told `answers` of itself. Returns nothing for one of the game's own board: it counts.
+    pub(super) fn foreign(
+        &mut self,
+        phase: &Phase,
+        lies: Orientation,
+        answers: &Identity,
+        message: &Message<'_>,
+    ) -> Option<Foreign> {
+        if !has_begun(phase) || !answers.is_of_another(&self.board) {
+            self.accept(answers);
+            return None;
         }
-        if self.played_on.other.is_none() {
-            self.played_on.other = Some(Other::default());
-            self.unheard();
-            self.tell_of_another_board(now);
-        }
+        let told = self.other.is_none().then(|| self.is_another(answers));
+        self.other.get_or_insert_default();
         match message {
             Message::Dump(squares) => self.set_other(**squares),
             Message::Field { square, piece } => {
@@ -48,68 +59,64 @@ impl Core {
         }
         let shown = self
             .other_squares()
-            .filter(|squares| self.shows_the_game(squares));
-        if let Some(squares) = shown {
-            self.accept_board();
-            self.dump(now, &squares);
+            .filter(|squares| shows_the_game(phase, &lies.placement(squares)));
+        if shown.is_some() {
+            self.accept(answers);
         }
-        true
+        Some(Foreign { told, shown })
     }
 
     /// The board that answers is that of the game. After a break of the link it tells its numbers anew, one after the other.
-    fn accept_board(&mut self) {
-        let played_on = &mut self.played_on;
-        played_on.other = None;
-        if self.identity.is_of_another(&played_on.board) {
-            played_on.board = self.identity.clone();
+    fn accept(&mut self, answers: &Identity) {
+        self.other = None;
+        if answers.is_of_another(&self.board) {
+            self.board = answers.clone();
         }
-        for serial in self.identity.serials() {
-            if played_on.board.serials().all(|known| known != serial) {
-                played_on.board.learn_serial(serial);
+        for serial in answers.serials() {
+            if self.board.serials().all(|known| known != serial) {
+                self.board.learn_serial(serial);
             }
         }
     }
 
-    /// A person's command begins another game, or sets the position: the board that answers is meant.
-    pub(super) fn take_board_as_meant(&mut self, now: Millis) {
-        if let Some(squares) = self.other_squares() {
-            self.accept_board();
-            // What stands there has stood there, and no hand put it there just now.
-            self.raw = None;
-            self.dump(now, &squares);
-        }
-    }
-
-    /// True where the game has half-moves, and goes on.
-    fn has_begun(&self) -> bool {
-        matches!(&self.phase, Phase::Game(game) if game.is_watched() && game.course.record.plies() > 0)
+    /// A person's command begins another game, or sets the position: the board that answers is meant. Returns what stands on it,
+    /// where it is another one.
+    pub(super) fn take_as_meant(&mut self, answers: &Identity) -> Option<Squares> {
+        let squares = self.other_squares()?;
+        self.accept(answers);
+        Some(squares)
     }
 
     fn other_squares(&self) -> Option<Squares> {
-        self.played_on.other.as_ref()?.squares
+        self.other.as_ref()?.squares
     }
 
     fn set_other(&mut self, squares: [PieceCode; 64]) {
-        self.played_on.other = Some(Other {
+        self.other = Some(Other {
             squares: Some(squares),
         });
     }
 
-    fn shows_the_game(&self, squares: &Squares) -> bool {
-        let seen: Placement = self.orientation.placement(squares);
-        matches!(&self.phase, Phase::Game(game) if *game.course.record.stand().placement() == seen)
-    }
-
-    fn tell_of_another_board(&mut self, now: Millis) {
-        let [there, before] =
-            [&self.identity, &self.played_on.board].map(|board| board.serial().unwrap_or("?"));
+    fn is_another(&self, answers: &Identity) -> Body {
+        let [there, before] = [answers, &self.board].map(|board| board.serial().unwrap_or("?"));
         let message = format!(
             "The board with the serial number {there} answers, and the game was played on {before}. What it tells is no part of the game \
              before the position of the game stands on it. If cables were exchanged, exchange them back. If it takes the other one's place, \
              put up the position of the game, or send `set_position`; a game of its own begins with `new_game`."
         );
-        self.emit(now, Body::notice(notice::ANOTHER_BOARD, message));
+        Body::notice(notice::ANOTHER_BOARD, message)
     }
+}
+
+/// True where the game has half-moves, and goes on.
+fn has_begun(phase: &Phase) -> bool {
+    let game = phase.game();
+    game.is_some_and(|game| game.is_watched() && game.course.record.plies() > 0)
+}
+
+fn shows_the_game(phase: &Phase, seen: &Placement) -> bool {
+    let game = phase.game();
+    game.is_some_and(|game| game.course.record.stand().placement() == seen)
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Phase;
-use crate::watcher::{
-    command::{CommandError, Report},
-    not_now::NotNow,
+use super::{phase::Phase, play::Play, world::World};
+use crate::{
+    time::Millis,
+    watcher::{
+        command::{CommandError, Report},
+        not_now::NotNow,
+    },
 };
 
 /// Largest number of reports that wait.
@@ -56,8 +59,22 @@ impl WaitingReport {
     }
 }
 
+/// Tells what was reported before the game, once that has begun.
+pub(super) fn tell_due(waiting: &mut Vec<WaitingReport>, world: &World, play: &mut Play, now: Millis) {
+    for (by, report) in take_due(waiting, &play.phase) {
+        play.out.by_command = true;
+        play.out.by = by;
+        if let Some((game, mut ctx)) = play.game_and_ctx(world, now) {
+            // It was taken when it was given, so nothing refuses it now.
+            let _ = game.report(&mut ctx, report);
+        }
+        play.out.by_command = false;
+        play.out.by = None;
+    }
+}
+
 /// Takes what was reported before the game, once that has begun: by whom, and what.
-pub(super) fn take_due(waiting: &mut Vec<WaitingReport>, phase: &Phase) -> Vec<(Option<String>, Report)> {
+fn take_due(waiting: &mut Vec<WaitingReport>, phase: &Phase) -> Vec<(Option<String>, Report)> {
     let number = phase.game().map(|game| game.course.number);
     let is_due = waiting.first().is_some_and(|first| number >= Some(first.game));
     let due = if is_due {

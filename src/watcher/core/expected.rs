@@ -1,7 +1,7 @@
 //! Whether the record is still as the sender of a command saw it: a page may be stale, and two arbiters may put the same
 //! right.
 
-use super::{Core, past::Past};
+use super::{past::Past, play::Play};
 use crate::{
     event::Event,
     watcher::{
@@ -12,13 +12,13 @@ use crate::{
 
 /// Refuses a command whose sender saw another record than the present one, or than that of `past`.
 pub(super) fn is_as_expected(
-    core: &Core,
+    play: &Play,
     expects: Expected,
     past: Option<&[Event]>,
 ) -> Result<(), CommandError> {
     let last = match past {
         Some(events) => events.iter().rev().find_map(LastCorrection::of),
-        None => core.out.put_right.clone(),
+        None => play.out.put_right.clone(),
     };
     if let (Some(seen), Some(last)) = (expects.seq, last)
         && last.seq > seen
@@ -27,7 +27,7 @@ pub(super) fn is_as_expected(
     }
     let have = match past {
         Some(events) => Past::of(events).map(|past| past.plies()),
-        None => core.phase.game().map(|game| game.course.record.plies()),
+        None => play.phase.game().map(|game| game.course.record.plies()),
     };
     match (expects.ply, have) {
         (Some(seen), Some(have)) if seen as usize != have => Err(CommandError::MovedOn(format!(

@@ -3,7 +3,11 @@
 
 use std::mem;
 
-use super::{Core, Phase};
+use super::{
+    phase::Phase,
+    play::Play,
+    world::{Timing, World},
+};
 use crate::{
     dgt::{ClockReading, Message},
     event::Body,
@@ -26,85 +30,79 @@ const MOST_COPIES: usize = 16;
 /// Numbers from here on are of events that nobody sees.
 const UNSEEN: u64 = 1 << 41;
 
-impl Core {
-    /// `message` comes in a lump. Finds out what the game would report had the board stood still before it. If the
-    /// game is over, the same goes for the copy that is watched in its place.
-    pub(in crate::watcher) fn glimpse(&mut self, now: Millis, message: &Message<'_>) {
-        self.each(|core| core.glimpse_before(now, message));
-    }
-
-    fn glimpse_before(&mut self, now: Millis, message: &Message<'_>) {
-        let (Phase::Game(game), Some(lump)) = (&mut self.phase, self.lumped) else {
-            return;
-        };
-        let stood = match message {
-            Message::Field { .. } | Message::Dump(_) => game.lump.ticks >= TICKS,
-            Message::Clock(next) => {
-                let same = |last: &&ClockReading| last.running == next.running && last.lever == next.lever;
-                if self.clock.reading().is_none_or(|last| same(&last)) {
-                    game.lump.ticks += 1;
-                    return;
-                }
-                game.lump.ticks = 0;
-                true
+/// `message` comes in a lump. Finds out what the game would report had the board stood still before it.
+pub(super) fn look_before(world: &mut World, play: &mut Play, now: Millis, message: &Message<'_>) {
+    let (Phase::Game(game), Some(lump)) = (&mut play.phase, world.timing.lumped) else {
+        return;
+    };
+    let stood = match message {
+        Message::Field { .. } | Message::Dump(_) => game.lump.ticks >= TICKS,
+        Message::Clock(next) => {
+            let same = |last: &&ClockReading| last.running == next.running && last.lever == next.lever;
+            if world.clock.reading().is_none_or(|last| same(&last)) {
+                game.lump.ticks += 1;
+                return;
             }
-            _ => return,
-        };
-        let is_open = game.is_watched()
-            && !game.gap.is_open
-            && is_open_to_doubt(game.course.lines.best(), &self.sensed);
-        if self.sensed.slack() > 0 || !is_open || game.lump.copies >= MOST_COPIES {
-            return;
+            game.lump.ticks = 0;
+            true
         }
-        game.lump.copies += 1;
-        let mut copy = game.clone();
-        copy.lump.glimpses.clear();
-        let seen = self.stand_still(now, copy);
-        let Phase::Game(game) = &mut self.phase else {
-            return;
-        };
-        for (open, at) in seen {
-            game.lump.keep(Glimpse {
-                open,
-                at,
-                stood,
-                lump,
-            });
+        _ => return,
+    };
+    let is_open = game.is_watched()
+        && !game.gap.is_open
+        && is_open_to_doubt(game.course.lines.best(), &world.board.sensed);
+    if world.board.sensed.slack() > 0 || !is_open || game.lump.copies >= MOST_COPIES {
+        return;
+    }
+    game.lump.copies += 1;
+    let mut copy = game.clone();
+    copy.lump.glimpses.clear();
+    let seen = stand_still(world, play, now, copy);
+    let Phase::Game(game) = &mut play.phase else {
+        return;
+    };
+    for (open, at) in seen {
+        game.lump.keep(Glimpse {
+            open,
+            at,
+            stood,
+            lump,
+        });
+    }
+}
+
+/// What `copy` reports if no message comes for a while.
+fn stand_still(world: &mut World, play: &Play, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
+    let out = Outbox {
+        seq: UNSEEN,
+        ..Outbox::default()
+    };
+    let mut still = Play {
+        dump_wanted: play.dump_wanted,
+        sign_wanted: play.sign_wanted,
+        ..Play::new(Phase::Game(copy), out, play.games)
+    };
+    let all_told = Timing {
+        told: Millis(u64::MAX),
+        catches_up: false,
+        ..world.timing
+    };
+    let timing = mem::replace(&mut world.timing, all_told);
+    let given_up = world.board.sensed.given_up();
+    let mut then = now;
+    for _ in 0..MOST_LOOKS {
+        still.look_again = None;
+        still.review(world, then);
+        match still.look_again {
+            Some(at) if at <= now + STOOD_MS => then = at.max(then + 1),
+            _ => break,
         }
     }
-
-    /// What `copy` reports if no message comes for a while.
-    fn stand_still(&mut self, now: Millis, copy: Box<Game>) -> Vec<(Open, Millis)> {
-        let out = Outbox {
-            seq: UNSEEN,
-            ..Outbox::default()
-        };
-        let phase = mem::replace(&mut self.phase, Phase::Game(copy));
-        let out = mem::replace(&mut self.out, out);
-        let told = mem::replace(&mut self.told, Millis(u64::MAX));
-        let look_again = self.look_again.take();
-        let catches_up = mem::take(&mut self.catches_up);
-        let wanted = (self.dump_wanted, self.sign_wanted);
-        let given_up = self.sensed.given_up();
-        let mut then = now;
-        for _ in 0..MOST_LOOKS {
-            self.look_again = None;
-            self.review_game(then);
-            match self.look_again {
-                Some(at) if at <= now + STOOD_MS => then = at.max(then + 1),
-                _ => break,
-            }
-        }
-        self.sensed.give_up(given_up);
-        (self.dump_wanted, self.sign_wanted) = wanted;
-        self.catches_up = catches_up;
-        self.look_again = look_again;
-        self.told = told;
-        let out = mem::replace(&mut self.out, out);
-        match mem::replace(&mut self.phase, phase) {
-            Phase::Game(copy) => said_of(&copy, out),
-            Phase::Waiting(_) => Vec::new(),
-        }
+    world.board.sensed.give_up(given_up);
+    world.timing = timing;
+    match still.phase {
+        Phase::Game(copy) => said_of(&copy, still.out),
+        Phase::Waiting(_) => Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Board and clock as hardware: their batteries, and what was lost on the line from them.
 
-use super::Phase;
+use super::phase::Phase;
 use crate::{
     board::Sensed,
     dgt::Battery,

@@ -267,21 +267,22 @@ impl Past {
 
 /// The events of the journal that `command` needs; none if the watcher has what it needs.
 pub(in crate::watcher) fn needs(core: &Core, command: &Command) -> Option<Needed> {
-    let present = core.phase.game();
+    let present = core.play.phase.game();
     if let Some(number) = command.game() {
         let is_present = present.is_some_and(|game| game.course.number == number);
         let is_aside = matches!(command, Command::Resume { .. })
             && core
+                .beside
                 .game_put_aside()
                 .is_some_and(|game| game.course.number == number);
-        return (!is_present && !is_aside && number <= core.games).then_some(Needed::Game(number));
+        return (!is_present && !is_aside && number <= core.play.games).then_some(Needed::Game(number));
     }
     let id = command.irregularity()?;
     let is_present = present.is_some_and(|game| {
         let mut known = game.cases.all();
         known.any(|open| open.id == id)
     });
-    let name = format!("{}/{}/", core.settings.gateway, core.settings.board);
+    let name = format!("{}/{}/", core.world.settings.gateway, core.world.settings.board);
     let seq = id.strip_prefix(&name)?.parse().ok()?;
     (!is_present).then_some(Needed::GameOf(seq))
 }

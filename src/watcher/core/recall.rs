@@ -1,6 +1,6 @@
 //! When the board is asked for its log, and what a log that it sends is held against.
 
-use super::Phase;
+use super::phase::Phase;
 use crate::{dgt::Squares, families::Protocol, time::Millis, watcher::clock::Clock};
 
 /// Keeps the record and the readings `raw` that go with it, if nothing is known to be missing.

@@ -3,75 +3,61 @@
 
 use std::sync::Arc;
 
-use super::{Core, Phase};
+use super::{beside::Beside, phase::Phase, play::Play, world::World};
 use crate::{
     event::notice,
     time::Millis,
-    watcher::{Rules, command::CommandError, not_now::NotNow},
+    watcher::{Rules, Settings, command::CommandError, not_now::NotNow},
 };
 
-impl Core {
-    /// Sets the rules from the next game on. A notice says so where a game goes on by others.
-    pub(in crate::watcher) fn set_rules(&mut self, now: Millis, rules: Rules) {
-        self.settings.rules = rules;
-        self.tell_rules_that_wait(now);
-    }
+/// The rules by which the present game is judged; between games, those of the next one.
+pub(super) fn present<'a>(settings: &'a Settings, phase: &'a Phase) -> &'a Rules {
+    phase.game().map_or(&settings.rules, |game| &game.rules)
+}
 
-    /// The rules by which the present game is judged; between games, those of the next one.
-    pub(in crate::watcher) fn rules(&self) -> &Rules {
-        match &self.phase {
-            Phase::Game(game) => &game.rules,
-            Phase::Waiting(_) => &self.settings.rules,
-        }
+/// Says once that other rules wait for the next game.
+pub(super) fn tell_that_wait(world: &World, play: &mut Play, now: Millis) {
+    let configured = world.settings.rules.clone();
+    let Some((game, mut ctx)) = play.game_and_ctx(world, now) else {
+        return;
+    };
+    if *game.rules == configured {
+        game.rules_waiting = None;
+    } else if game.outcome.result.is_none() && game.rules_waiting.as_ref() != Some(&configured) {
+        let message = format!(
+            "The configured rules have changed. Game {} goes on by those under which it began: {}. The others wait for the next \
+             game: {}. If this game is to go by them, too, send `rules`.",
+            game.course.number,
+            game.rules.in_words(),
+            configured.in_words()
+        );
+        game.course.notice(&mut ctx, notice::RULES_WAIT, &message);
+        game.rules_waiting = Some(configured);
     }
+}
 
-    /// Has the next game go by the rules of the present one.
-    pub(in crate::watcher) fn go_by_rules_of_game(&mut self) {
-        if let Phase::Game(game) = &self.phase {
-            let rules = (*game.rules).clone();
-            self.set_rules(self.now, rules);
-        }
+/// Judges the present game by the configured rules: it began under others by mistake.
+pub(super) fn take_configured(
+    world: &mut World,
+    play: &mut Play,
+    beside: &mut Beside,
+    now: Millis,
+) -> Result<(), CommandError> {
+    let configured = Arc::new(world.settings.rules.clone());
+    let (game, mut ctx) = play.game_and_ctx(world, now).ok_or(CommandError::NoGame)?;
+    if game.rules == configured {
+        return Err(NotNow::SameRules.into());
     }
-
-    /// Says once that other rules wait for the next game.
-    pub(in crate::watcher) fn tell_rules_that_wait(&mut self, now: Millis) {
-        let configured = self.settings.rules.clone();
-        let Some((game, mut ctx)) = self.game_and_ctx(now) else {
-            return;
-        };
-        if *game.rules == configured {
-            game.rules_waiting = None;
-        } else if game.outcome.result.is_none() && game.rules_waiting.as_ref() != Some(&configured) {
-            let message = format!(
-                "The configured rules have changed. Game {} goes on by those under which it began: {}. The others wait for the next \
-                 game: {}. If this game is to go by them, too, send `rules`.",
-                game.course.number,
-                game.rules.in_words(),
-                configured.in_words()
-            );
-            game.course.notice(&mut ctx, notice::RULES_WAIT, &message);
-            game.rules_waiting = Some(configured);
+    let number = game.course.number;
+    game.go_by(&mut ctx, configured.clone());
+    beside.step(world, play.out.before, |world, play| {
+        if let Some((copy, mut ctx)) = play.game_and_ctx(world, now)
+            && copy.course.number == number
+        {
+            copy.put_under(&mut ctx, configured);
         }
-    }
-
-    /// Judges the present game by the configured rules: it began under others by mistake.
-    pub(super) fn take_configured_rules(&mut self, now: Millis) -> Result<(), CommandError> {
-        let configured = Arc::new(self.settings.rules.clone());
-        let (game, mut ctx) = self.game_and_ctx(now).ok_or(CommandError::NoGame)?;
-        if game.rules == configured {
-            return Err(NotNow::SameRules.into());
-        }
-        let number = game.course.number;
-        game.go_by(&mut ctx, configured.clone());
-        self.in_meanwhile(|core| {
-            if let Some((copy, mut ctx)) = core.game_and_ctx(now)
-                && copy.course.number == number
-            {
-                copy.put_under(&mut ctx, configured);
-            }
-        });
-        Ok(())
-    }
+    });
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A board that tells nothing although both players press is as good as not read.
 
-use super::Phase;
+use super::phase::Phase;
 use crate::{board::Sensed, time::Millis};
 
 /// When such a board last told anything.

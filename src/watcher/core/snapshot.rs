@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Core, Phase, before_game::WaitingReport};
+use super::{Core, before_game::WaitingReport, phase::Phase, play::Play, world::World};
 use crate::{
     board::{
         Orientation,
@@ -264,106 +264,109 @@ fn setup_lost(error: &str) -> String {
     )
 }
 
-impl Core {
-    pub(in crate::watcher) fn snapshot(&self) -> Snapshot {
-        let game = match &self.phase {
-            Phase::Game(game) => Some(game),
-            Phase::Waiting(_) => None,
-        };
-        Snapshot {
+impl Snapshot {
+    /// What is to be kept of `core`.
+    pub(in crate::watcher) fn of(core: &Core) -> Self {
+        Self {
             version: Present,
-            seq: self.out.seq,
-            games: self.games.into(),
-            orientation: self.orientation,
-            white_left: self.clock.white_side().map(|side| side == ClockSide::Left),
-            side_guessed: self.clock.is_guessed(),
-            played_on: self.played_on.board.serials().map(str::to_owned).collect(),
-            wrong_chips: self.chips.keep(),
-            shown: self.clock.shown(),
-            at: When(self.now),
-            weighed: Weighed::of(self),
-            setup: SavedSetup::of(self),
-            game: game.map(|game| SavedGame::of(game)),
-            put_right: self.out.put_right.clone(),
-            reports: self.reports.clone(),
+            seq: core.play.out.seq,
+            games: core.play.games.into(),
+            orientation: core.world.board.orientation,
+            white_left: core.world.clock.white_side().map(|side| side == ClockSide::Left),
+            side_guessed: core.world.clock.is_guessed(),
+            played_on: core
+                .contact
+                .played_on
+                .board
+                .serials()
+                .map(str::to_owned)
+                .collect(),
+            wrong_chips: core.world.board.chips.keep(),
+            shown: core.world.clock.shown(),
+            at: When(core.now),
+            weighed: Weighed::of(core),
+            setup: SavedSetup::of(core),
+            game: core.play.phase.game().map(SavedGame::of),
+            put_right: core.play.out.put_right.clone(),
+            reports: core.reports.clone(),
             lost: Vec::new(),
         }
     }
 
-    /// Goes on from `snapshot`. The watcher finds what was played since when it reads the board.
-    pub(super) fn resume(&mut self, snapshot: &Snapshot) {
-        self.succeeds = true;
-        self.out.seq = snapshot.seq;
-        self.games = snapshot.games.into();
-        self.out.put_right.clone_from(&snapshot.put_right);
-        self.reports.clone_from(&snapshot.reports);
-        if self.settings.orientation == crate::watcher::OrientationSetting::Auto {
-            self.orientation = snapshot.orientation;
+    /// Has `core` go on from here. The watcher finds what was played since when it reads the board.
+    pub(super) fn resume(&self, core: &mut Core) {
+        core.contact.succeeds = true;
+        core.play.out.seq = self.seq;
+        core.play.games = self.games.into();
+        core.play.out.put_right.clone_from(&self.put_right);
+        core.reports.clone_from(&self.reports);
+        if core.world.settings.orientation == crate::watcher::OrientationSetting::Auto {
+            core.world.board.orientation = self.orientation;
         }
-        if let Some(left) = snapshot.white_left {
+        if let Some(left) = self.white_left {
             let side = if left { ClockSide::Left } else { ClockSide::Right };
-            if snapshot.side_guessed {
-                self.clock.guess(side);
+            if self.side_guessed {
+                core.world.clock.guess(side);
             } else {
-                self.clock.found(side);
+                core.world.clock.found(side);
             }
         }
-        self.now = Millis(snapshot.taken_at());
-        self.chips = Chips::restore(&snapshot.wrong_chips, snapshot.orientation);
-        self.clock.go_on(snapshot.shown, self.now);
-        for serial in &snapshot.played_on {
-            self.played_on.board.learn_serial(serial);
+        core.now = Millis(self.taken_at());
+        core.world.board.chips = Chips::restore(&self.wrong_chips, self.orientation);
+        core.world.clock.go_on(self.shown, core.now);
+        for serial in &self.played_on {
+            core.contact.played_on.board.learn_serial(serial);
         }
-        let Some(saved) = &snapshot.game else {
+        let Some(saved) = &self.game else {
             // It holds only if the board lies the same way.
-            let kept = snapshot.setup.as_ref();
-            if let Some(setup) = kept.filter(|_| self.orientation == snapshot.orientation) {
-                setup.put_back(self);
+            let kept = self.setup.as_ref();
+            if let Some(setup) = kept.filter(|_| core.world.board.orientation == self.orientation) {
+                setup.put_back(core);
             }
             return;
         };
-        self.take_up(saved, snapshot.orientation);
-        if let Phase::Game(game) = &mut self.phase {
+        take_up(&mut core.world, &mut core.play, saved, self.orientation);
+        if let Phase::Game(game) = &mut core.play.phase {
             // The kept hypotheses hold only if the board lies the same way.
-            let weighed = snapshot
+            let weighed = self
                 .weighed
                 .as_ref()
-                .filter(|_| self.orientation == snapshot.orientation);
-            self.lumped = weighed.and_then(|weighed| weighed.lumped);
-            self.gathered_until = weighed.and_then(|weighed| weighed.gathered_until);
+                .filter(|_| core.world.board.orientation == self.orientation);
+            core.world.timing.lumped = weighed.and_then(|weighed| weighed.lumped);
+            core.world.timing.gathered_until = weighed.and_then(|weighed| weighed.gathered_until);
             if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {
-                self.raw = Some(squares);
-                self.sensed = sensed;
+                core.world.board.raw = Some(squares);
+                core.world.board.sensed = sensed;
             }
             game.gap.is_open = true;
-            self.out
+            core.play
+                .out
                 .questions
                 .extend(game.cases.questions(game.course.record.mode()));
-            self.gap = Some(self.now);
+            core.world.board.gap = Some(core.now);
         }
-    }
-
-    /// Goes on with the game as it was saved. `TryFrom<Read>` has checked that it makes sense.
-    fn take_up(&mut self, saved: &SavedGame, orientation: Orientation) {
-        let Ok(mut game) = saved.restore(self.games) else {
-            return;
-        };
-        // An older program did not keep the table, and took the names from the configuration.
-        if saved.table.is_none() {
-            game.table = Table::of(&self.settings);
-        }
-        // Nor did it keep the rules.
-        if saved.rules.is_none() {
-            game.rules = Arc::new(self.settings.rules.clone());
-        }
-        // The initial position of this game showed which way round the board lies, whatever the configuration
-        // says.
-        if is_full_array(game.course.record.start.placement()) {
-            self.orientation = orientation;
-        }
-        self.phase = Phase::Game(Box::new(game));
     }
 }
 
+/// Goes on with the game as it was saved. `TryFrom<Read>` has checked that it makes sense.
+fn take_up(world: &mut World, play: &mut Play, saved: &SavedGame, orientation: Orientation) {
+    let Ok(mut game) = saved.restore(play.games) else {
+        return;
+    };
+    // An older program did not keep the table, and took the names from the configuration.
+    if saved.table.is_none() {
+        game.table = Table::of(&world.settings);
+    }
+    // Nor did it keep the rules.
+    if saved.rules.is_none() {
+        game.rules = Arc::new(world.settings.rules.clone());
+    }
+    // The initial position of this game showed which way round the board lies, whatever the configuration
+    // says.
+    if is_full_array(game.course.record.start.placement()) {
+        world.board.orientation = orientation;
+    }
+    play.phase = Phase::Game(Box::new(game));
+}
 #[cfg(test)]
 mod tests;

@@ -3,81 +3,90 @@
 
 use std::collections::BTreeSet;
 
-use super::{Core, Phase};
-use crate::{event::GameResult, time::Millis, watcher::Table};
+use super::{beside::Beside, phase::Phase, play::Play, take_over::leave_parked, world::World};
+use crate::{
+    event::GameResult,
+    time::Millis,
+    watcher::{Settings, Table},
+};
 
-impl Core {
-    /// Sets the players and the round from the next game on. The present game takes corrected names if it is
-    /// of the same round; otherwise it keeps its own. A parked game of another round ends. What was played
-    /// since is the next game, unless the players only analysed. With `paired` each board plays one game in
-    /// a round.
-    pub(in crate::watcher) fn set_table(&mut self, now: Millis, table: Table, paired: bool) {
-        let Table {
-            players,
-            event,
-            round,
-        } = table;
-        (self.settings.players, self.settings.event, self.settings.round) = (players, event, round);
-        if self.put_names_right(paired) {
-            self.emit(now, Table::of(&self.settings).corrected());
-        }
-        self.in_meanwhile(|core| {
-            core.put_names_right(paired);
-        });
-        let waits =
-            matches!(&self.phase, Phase::Game(game) if game.outcome.parked && game.table.round != round);
-        if !waits {
-            return;
-        }
-        if let Some((game, mut ctx)) = self.game_and_ctx(now) {
-            game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
-        }
-        self.leave_parked(now);
+/// Sets the players and the round from the next game on. The present game takes corrected names if it is
+/// of the same round; otherwise it keeps its own. A parked game of another round ends. What was played
+/// since is the next game, unless the players only analysed. With `paired` each board plays one game in
+/// a round.
+pub(super) fn set_table(
+    world: &mut World,
+    play: &mut Play,
+    beside: &mut Beside,
+    now: Millis,
+    table: Table,
+    paired: bool,
+) {
+    let Table {
+        players,
+        event,
+        round,
+    } = table;
+    (world.settings.players, world.settings.event, world.settings.round) = (players, event, round);
+    if put_names_right(&world.settings, play, paired) {
+        play.emit(&world.settings, now, Table::of(&world.settings).corrected());
     }
+    beside.step(world, play.out.before, |world, copy| {
+        put_names_right(&world.settings, copy, paired);
+    });
+    let waits = matches!(&play.phase, Phase::Game(game) if game.outcome.parked && game.table.round != round);
+    if !waits {
+        return;
+    }
+    if let Some((game, mut ctx)) = play.game_and_ctx(world, now) {
+        game.end(&mut ctx, GameResult::Open, "pieces_set_up_anew");
+    }
+    leave_parked(world, play, beside, now);
+}
 
-    /// Gives the present game the right number of its round, where it has one of the `former` ones.
-    pub(in crate::watcher) fn renumber(&mut self, now: Millis, former: &BTreeSet<u32>, round: Option<u32>) {
-        let renumbered = |core: &mut Self| {
-            let Phase::Game(game) = &mut core.phase else {
-                return None;
-            };
-            game.table.round.filter(|round| former.contains(round))?;
-            game.table.round = round;
-            core.out.changed.game = true;
-            Some(game.table.clone())
+/// Gives the present game the right number of its round, where it has one of the `former` ones.
+pub(super) fn renumber(
+    world: &mut World,
+    play: &mut Play,
+    beside: &mut Beside,
+    now: Millis,
+    former: &BTreeSet<u32>,
+    round: Option<u32>,
+) {
+    let renumbered = |play: &mut Play| {
+        let Phase::Game(game) = &mut play.phase else {
+            return None;
         };
-        if let Some(table) = renumbered(self) {
-            self.emit(now, table.corrected());
-        }
-        self.in_meanwhile(|core| {
-            renumbered(core);
-        });
+        game.table.round.filter(|round| former.contains(round))?;
+        game.table.round = round;
+        play.out.changed.game = true;
+        Some(game.table.clone())
+    };
+    if let Some(table) = renumbered(play) {
+        play.emit(&world.settings, now, table.corrected());
     }
+    beside.step(world, play.out.before, |_, copy| {
+        renumbered(copy);
+    });
+}
 
-    /// Tells the right names of a game that is not the present one.
-    pub(in crate::watcher) fn put_table_right(&mut self, now: Millis, game: u32, table: &Table) {
-        self.out
-            .emit(&self.settings, Some(game), now, None, table.corrected());
+/// Gives the game the names of the settings if it is of their round. True where it had others.
+fn put_names_right(settings: &Settings, play: &mut Play, paired: bool) -> bool {
+    let table = Table::of(settings);
+    let Phase::Game(game) = &mut play.phase else {
+        return false;
+    };
+    // Without pairings, two players may play a second game in the same round, with exchanged colours.
+    let [white, black] = &game.table.players;
+    let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
+    let is_next = game.outcome.result.is_some() && is_exchanged && !paired;
+    let is_same_round = table.round.is_some() && game.table.round == table.round;
+    if !is_same_round || game.table == table || is_next {
+        return false;
     }
-
-    /// Gives the game the names of the settings if it is of their round. True where it had others.
-    fn put_names_right(&mut self, paired: bool) -> bool {
-        let table = Table::of(&self.settings);
-        let Phase::Game(game) = &mut self.phase else {
-            return false;
-        };
-        // Without pairings, two players may play a second game in the same round, with exchanged colours.
-        let [white, black] = &game.table.players;
-        let is_exchanged = white != black && table.players == [black.clone(), white.clone()];
-        let is_next = game.outcome.result.is_some() && is_exchanged && !paired;
-        let is_same_round = table.round.is_some() && game.table.round == table.round;
-        if !is_same_round || game.table == table || is_next {
-            return false;
-        }
-        game.table = table;
-        self.out.changed.game = true;
-        true
-    }
+    game.table = table;
+    play.out.changed.game = true;
+    true
 }
 
 #[cfg(test)]

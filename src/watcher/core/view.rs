@@ -1,6 +1,6 @@
 //! The present states of a board, as subscribers receive them.
 
-use super::{Core, Phase};
+use super::{Core, phase::Phase};
 use shakmaty::{CastlingMode, Color};
 
 use crate::{
@@ -19,18 +19,18 @@ use crate::{
 
 /// The hypotheses at `now`; none where there is no game.
 pub(in crate::watcher) fn account(core: &Core, now: Millis) -> Option<Account> {
-    match &core.phase {
+    match &core.play.phase {
         Phase::Game(game) => Some(
             game.course
-                .account(&core.sensed, now, None, &core.out)
-                .waiting_for(&core.out.waits),
+                .account(&core.world.board.sensed, now, None, &core.play.out)
+                .waiting_for(&core.play.out.waits),
         ),
         Phase::Waiting(_) => None,
     }
 }
 
 pub(in crate::watcher) fn status(core: &Core) -> Status {
-    if core.connected {
+    if core.contact.connected {
         Status::Online
     } else {
         Status::Offline
@@ -42,28 +42,29 @@ pub(in crate::watcher) fn info(core: &Core) -> BoardInfo {
     BoardInfo {
         battery,
         clock_battery_low,
-        model: match core.settings.protocol {
+        model: match core.world.settings.protocol {
             Protocol::Occ1 => Some(Model::Occ1),
             Protocol::Chesslink => Some(Model::Chesslink),
             Protocol::Chessnut => Some(Model::Chessnut),
-            Protocol::Dgt => core.identity.serial().map(Model::of_serial),
+            Protocol::Dgt => core.contact.identity.serial().map(Model::of_serial),
         },
-        serial: core.identity.serial().map(str::to_string),
-        firmware: core.identity.firmware.map(|(main, sub)| format!("{main}.{sub}")),
-        port: core.link.clone(),
+        serial: core.contact.identity.serial().map(str::to_string),
+        firmware: core.contact.firmware(),
+        port: core.contact.link.clone(),
     }
 }
 
 pub(in crate::watcher) fn hardware(core: &Core) -> HardwareView {
-    core.hardware.view(info(core).firmware, &core.phase, &core.sensed)
+    core.hardware
+        .view(info(core).firmware, &core.play.phase, &core.world.board.sensed)
 }
 
 pub(in crate::watcher) fn position(core: &Core) -> PositionView {
-    if core.raw.is_none() {
+    if core.world.board.raw.is_none() {
         return PositionView::default();
     }
-    let seen = core.sensed.placement();
-    let Phase::Game(game) = &core.phase else {
+    let seen = core.world.board.sensed.placement();
+    let Phase::Game(game) = &core.play.phase else {
         return PositionView {
             placement: Some(array_named(seen).fen()),
             ..PositionView::default()
@@ -88,9 +89,9 @@ pub(in crate::watcher) fn position(core: &Core) -> PositionView {
 }
 
 pub(in crate::watcher) fn game(core: &Core) -> GameView {
-    let Phase::Game(game) = &core.phase else {
+    let Phase::Game(game) = &core.play.phase else {
         return GameView {
-            last_seq: core.out.seq,
+            last_seq: core.play.out.seq,
             ..GameView::default()
         };
     };
@@ -109,12 +110,12 @@ pub(in crate::watcher) fn game(core: &Core) -> GameView {
         to_move: Some(game.course.to_move().into()),
         result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
         open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
-        last_seq: core.out.seq,
+        last_seq: core.play.out.seq,
     }
 }
 
 pub(in crate::watcher) fn pgn(core: &Core) -> Option<String> {
-    let Phase::Game(game) = &core.phase else {
+    let Phase::Game(game) = &core.play.phase else {
         return None;
     };
     let moves = game.course.record.iter().enumerate().map(|(i, made)| PgnMove {
@@ -128,10 +129,10 @@ pub(in crate::watcher) fn pgn(core: &Core) -> Option<String> {
         used_ms: None,
     });
     let [white, black] = &game.table.players;
-    let began = wall_clock(&core.settings, game.course.began - core.out.before);
+    let began = wall_clock(&core.world.settings, game.course.began - core.play.out.before);
     let start_fen = game.course.record.start.fen();
     let start = PgnStart {
-        board: &core.settings.board,
+        board: &core.world.settings.board,
         number: game.course.number,
         time: began.as_deref(),
         players: [white.as_deref(), black.as_deref()],

@@ -3,6 +3,7 @@ use super::*;
 use crate::{
     dgt::Lever,
     event::Event,
+    time::Millis,
     watcher::{
         Command, Settings, Snapshot, Watcher,
         testing::{after_e4_on, clock, hear, initial_pieces},

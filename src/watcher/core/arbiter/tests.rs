@@ -5,9 +5,11 @@ mod conduct;
 
 use super::*;
 
+use shakmaty::Color;
+
 use crate::{
     dgt::{Lever, Message, PieceCode},
-    event::{Body, Certainty, Why},
+    event::{Body, Certainty, GameResult, Why},
     laws::{IrregularityKind, PenaltyKind, RaisedBy, Side},
     watcher::{
         OrientationSetting, Report, Rules, Settings, Watcher,

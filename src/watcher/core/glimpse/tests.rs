@@ -7,7 +7,7 @@ use crate::{
     time::Millis,
     watcher::{
         Command, Settings, Snapshot, Watcher,
-        core::Phase,
+        core::phase::Phase,
         game::Game,
         testing::{after_e4, hear, initial_pieces},
     },
@@ -80,7 +80,7 @@ const SUSPECTED: (Option<Side>, IrregularityKind, Certainty) = (
 );
 
 fn game(watcher: &mut Watcher) -> &mut Game {
-    match &mut watcher.core.phase {
+    match &mut watcher.core.play.phase {
         Phase::Game(game) => game,
         Phase::Waiting(_) => panic!("no game goes on"),
     }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
-        Core, Phase,
+        Core,
+        phase::Phase,
         start::{REMEMBERED, Setup},
     },
     parsed::Hex,
@@ -45,27 +46,30 @@ pub(super) struct SavedSetup {
 impl SavedSetup {
     /// What the snapshot keeps of `core`; none while nothing is known of a game.
     pub(super) fn of(core: &Core) -> Option<Self> {
-        let (Phase::Waiting(setup), Some(raw)) = (&core.phase, &core.raw) else {
+        let (Phase::Waiting(setup), Some(raw)) = (&core.play.phase, &core.world.board.raw) else {
             return None;
         };
         setup.is_worth_keeping().then(|| Self {
             squares: Hex::of(raw),
-            sensed: core.sensed.keep(),
+            sensed: core.world.board.sensed.keep(),
             array: setup.array.clone(),
             lines: setup
                 .lines
                 .as_ref()
-                .map(|lines| KeptLines::of(lines, &core.sensed)),
-            midway: setup.midway.as_ref().map(|midway| midway.keep(&core.sensed)),
+                .map(|lines| KeptLines::of(lines, &core.world.board.sensed)),
+            midway: setup
+                .midway
+                .as_ref()
+                .map(|midway| midway.keep(&core.world.board.sensed)),
             started: setup.started,
             presses: setup.presses.clone(),
             missed_until: setup.missed_until,
             unseen: setup.unseen,
-            orientation_shown: core.orientation_shown,
+            orientation_shown: core.world.board.orientation_shown,
             in_doubt: setup.in_doubt,
             absent: setup.absent,
-            lumped: core.lumped,
-            gathered_until: core.gathered_until,
+            lumped: core.world.timing.lumped,
+            gathered_until: core.world.timing.gathered_until,
         })
     }
 
@@ -81,13 +85,13 @@ impl SavedSetup {
         let Ok((squares, sensed, setup)) = self.restore() else {
             return;
         };
-        core.raw = Some(squares);
-        core.orientation_shown = self.orientation_shown;
-        core.sensed = sensed;
-        core.lumped = self.lumped;
-        core.gathered_until = self.gathered_until;
-        core.phase = Phase::Waiting(Box::new(setup));
-        core.gap = Some(core.now);
+        core.world.board.raw = Some(squares);
+        core.world.board.orientation_shown = self.orientation_shown;
+        core.world.board.sensed = sensed;
+        core.world.timing.lumped = self.lumped;
+        core.world.timing.gathered_until = self.gathered_until;
+        core.play.phase = Phase::Waiting(Box::new(setup));
+        core.world.board.gap = Some(core.now);
     }
 
     fn restore(&self) -> Result<(Squares, Sensed, Setup), String> {

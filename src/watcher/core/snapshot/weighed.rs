@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{Core, Phase},
+    super::{Core, phase::Phase},
     parsed::{Hex, SavedPlies},
     record::SavedOpen,
 };
@@ -168,13 +168,13 @@ impl SavedGap {
 impl Weighed {
     /// What the snapshot keeps of `core`; none if the board was not read yet, or no game goes on.
     pub(super) fn of(core: &Core) -> Option<Self> {
-        let (Phase::Game(game), Some(raw)) = (&core.phase, &core.raw) else {
+        let (Phase::Game(game), Some(raw)) = (&core.play.phase, &core.world.board.raw) else {
             return None;
         };
         game.is_watched().then(|| Self {
             squares: Hex::of(raw),
-            sensed: core.sensed.keep(),
-            lines: KeptLines::of(&game.course.lines, &core.sensed),
+            sensed: core.world.board.sensed.keep(),
+            lines: KeptLines::of(&game.course.lines, &core.world.board.sensed),
             base: game.course.base.into(),
             began: game.course.began,
             read_since: game.gap.read_since,
@@ -188,8 +188,8 @@ impl Weighed {
             asked: game.presses.asked,
             unbridged: game.gap.unbridged.map(SavedGap::of),
             hands: SavedHands::of(&game.hands),
-            lumped: core.lumped,
-            gathered_until: core.gathered_until,
+            lumped: core.world.timing.lumped,
+            gathered_until: core.world.timing.gathered_until,
             glimpses: game
                 .lump
                 .glimpses

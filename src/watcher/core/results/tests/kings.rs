@@ -115,7 +115,7 @@ fn with_a_fallen_flag() -> Watcher {
 
 #[test]
 fn a_notice_asks_about_kings_against_an_accepted_ruling_until_somebody_plays_on() {
-    let contradicts = |result, watcher: &Watcher| match &watcher.core.phase {
+    let contradicts = |result, watcher: &Watcher| match &watcher.core.play.phase {
         Phase::Game(game) => contradicts(&game.course.record, &game.cases, result).is_some(),
         Phase::Waiting(_) => panic!("no game"),
     };
