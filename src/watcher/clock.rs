@@ -67,6 +67,8 @@ pub(super) struct Clock {
     pub(super) started_at: Millis,
     /// From when to when it stood the last times, the latest first.
     stood_in: [(Millis, Millis); 2],
+    /// When nobody heard last whether it ran: the board kept presses for whoever would ask, and no more.
+    unheard: Option<(Millis, Millis)>,
     /// It ran already when its first frame came, so that nobody heard when it was started.
     found_running: bool,
     /// What the presses in a row that did not fit add up to.
@@ -296,6 +298,17 @@ impl Clock {
     pub(super) fn stood_at(&self, when: Millis, until: Millis) -> bool {
         let stood = |(from, to): &(Millis, Millis)| *from < when && when < *to && *to <= until;
         self.stood_in.iter().any(stood)
+    }
+
+    /// Nobody heard whether it ran between `from` and `until`.
+    pub(super) fn was_unheard(&mut self, from: Millis, until: Millis) {
+        self.unheard = Some((from, until));
+    }
+
+    /// True where it was started again after `from`, and by `until`, or may have been.
+    pub(super) fn started_between(&self, from: Millis, until: Millis) -> bool {
+        let mut ends = self.stood_in.iter().chain(&self.unheard).map(|(_, to)| *to);
+        ends.any(|to| from < to && to <= until)
     }
 
     /// Since when it had stood when it was started again, while nobody has pressed since.

@@ -331,8 +331,12 @@ impl Ear<'_> {
         // The dump may be a part of a lump itself.
         let before = self.core.world.timing;
         self.core.catch_up(from, until);
-        self.core.world.timing.within = Some((from, until));
-        self.core.world.board.sensed.is_unmeasured(from, until);
+        let world = &mut self.core.world;
+        world.timing.within = Some((from, until));
+        world.board.sensed.is_unmeasured(from, until);
+        world.clock.was_unheard(from, until);
+        // No line gathers for so long.
+        world.timing.lumped = world.timing.lumped.max(Some(until));
         let ahead = told
             .iter()
             .map(|message| self.take(now, now, message, &mut Comes::Together))

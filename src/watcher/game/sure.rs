@@ -24,6 +24,9 @@ const SHAKY: usize = 24;
 /// second.
 const TOLD_MS: u64 = 1500;
 
+/// A player has so many pawns.
+const PAWNS: usize = 8;
+
 /// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
 const UNREAD_MS: u64 = 5000;
 
@@ -85,6 +88,13 @@ fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding, stood: &Placement) -> b
         .any(|square| left(square) == finding.at || is_opponents(square) && together.contains(&left(square)))
 }
 
+/// True when one of `squares` changed while the clock stood, before it was started and pressed at `at`: hands that put pieces where
+/// they have to stand make no half-moves.
+fn changed_beside(ctx: &Ctx<'_>, squares: Bitboard, at: Millis) -> bool {
+    let beside = |square| ctx.clock.stood_at(ctx.sensed.since(square), at);
+    squares.into_iter().any(beside)
+}
+
 impl Trust<'_> {
     /// The certainty of `finding`, given what else is amiss.
     pub(super) fn how_sure(&self, ctx: &Ctx<'_>, finding: &Finding) -> Certainty {
@@ -97,18 +107,22 @@ impl Trust<'_> {
         let stood = finding.target.as_ref().unwrap_or(&finding.before).placement();
         let unknown = unknown
             || match finding.kind {
-                IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at) || self.is_led_to(),
+                IrregularityKind::FlagFall => {
+                    self.is_unheard_flag(ctx, finding.at) || self.is_led_to() || self.has_surplus()
+                }
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
                 IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
                 // Anybody may have shown a half-move, and the piece goes back. What was pressed, or stopped, would tell.
                 IrregularityKind::MovedOutOfTurn => true,
+                IrregularityKind::IllegalMove => changed_beside(ctx, finding.squares, finding.at),
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
                         || has_flickered(ctx, finding, stood)
                         || came_with_the_press(ctx, finding, stood)
                         || self.may_be_no_half_move(ctx, finding)
+                        || self.was_made_beside(ctx, finding)
                 }
                 _ => false,
             };
@@ -150,6 +164,17 @@ impl Trust<'_> {
             })
     }
 
+    /// True when the half-move at which pieces were displaced was made while the clock stood, or nobody pressed for it: it may have been
+    /// none, and the displaced piece made the one that was pressed.
+    fn was_made_beside(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let made = finding.ply.checked_sub(1).and_then(|i| self.course.record.get(i));
+        made.and_then(|made| Some((made.kind.from_to()?, made.completed_by)))
+            .is_some_and(|((from, to), by)| {
+                let squares = Bitboard::from(from) | Bitboard::from(to);
+                by == CompletedBy::Stillness || changed_beside(ctx, squares, finding.at)
+            })
+    }
+
     /// True when a player moved the opponent's piece back to where it came from, and nobody stopped the clock
     /// because of it. The piece had rather been displaced, and the record has that as a half-move.
     fn puts_back(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
@@ -173,7 +198,8 @@ impl Trust<'_> {
         let may_be_legal = self.doubt.turned && self.course.record.is_legal_turned(finding)
             || self.is_legal_as_shown(ctx, finding);
         let is_misnamed = self.may_be_chess960(finding) || self.may_have_wrong_chip(finding);
-        if self.is_unheard(finding) || may_be_legal || is_misnamed {
+        let rests_on_doubt = self.rests_on_doubtful_act(ctx) || self.may_have_passed(finding);
+        if self.is_unheard(finding) || may_be_legal || is_misnamed || rests_on_doubt {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -187,6 +213,35 @@ impl Trust<'_> {
             corrected.is_some_and(|ply| finding.ply <= ply + SHAKY && (!noticed || finding.ply <= ply));
         let unheard = corrected.is_some() || lately(|by| by == CompletedBy::Recovered);
         soon && unpressed || unheard && self.is_board_faulty()
+    }
+
+    /// True when the record has an illegal half-move that was answered, and the watcher only suspected it, or nobody heard the answer, or a
+    /// lump came since it was made: somebody may have put it right before the answer.
+    fn rests_on_doubtful_act(&self, ctx: &Ctx<'_>) -> bool {
+        let record = &self.course.record;
+        let first = record.plies().saturating_sub(SHAKY);
+        let is_said = |ply: usize| {
+            let of_it = |open: &Open| open.kind == IrregularityKind::IllegalMove && open.ply == ply;
+            let is_sure = |open: &Open| open.case_file.said.certainty != Certainty::Suspected;
+            self.cases.all().any(|open| of_it(open) && is_sure(open))
+        };
+        record.iter().enumerate().skip(first).any(|(i, made)| {
+            let is_answered = made.kind.legal().is_none() && made.completed_by == CompletedBy::Reply;
+            let answer = record.get(i + 1).map(|made| made.completed_by);
+            let is_unheard = answer == Some(CompletedBy::Recovered);
+            let in_lump = ctx.lumped.is_some_and(|lumped| made.at <= lumped);
+            is_answered && (!is_said(i + 1) || is_unheard || in_lump)
+        })
+    }
+
+    /// True when the watcher suspects that the player has pressed without a move for this half-move: then it is another one.
+    fn may_have_passed(&self, finding: &Finding) -> bool {
+        finding.kind == IrregularityKind::IllegalMove
+            && self.cases.all().any(|open| {
+                open.kind == IrregularityKind::PressWithoutMove
+                    && open.ply == finding.ply
+                    && open.case_file.said.certainty == Certainty::Suspected
+            })
     }
 
     /// True when the illegal move is legal without those pieces of the record that the board had not read for long, and not since
@@ -307,6 +362,14 @@ impl Trust<'_> {
         record.iter().any(is_nameless) && !record.windows(2).any(bears_out)
     }
 
+    /// True when the game began with more pawns of one colour than there are: one of them is the other player's, and which side of the
+    /// clock is whose may follow from its half-move.
+    fn has_surplus(&self) -> bool {
+        let start = self.course.record.start.placement();
+        let pawns = |color: Color| start.squares_of(Code::from(color.pawn())).count();
+        Color::ALL.into_iter().any(|color| pawns(color) > PAWNS)
+    }
+
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
     /// wrong again.
     fn was_mistaken(&self) -> bool {
@@ -345,9 +408,20 @@ impl Trust<'_> {
             return true;
         }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
-        let before = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
+        let unexplained = finding.reason == Some(Reason::Unexplained);
+        // What no single act explains may rest on half-moves of some time ago.
+        let back = if unexplained { SHAKY } else { 0 };
+        let before = finding
+            .ply
+            .checked_sub(2)
+            .and_then(|i| self.course.record.get(i.saturating_sub(back)));
         let began = before.map_or(self.course.began, |made| made.at).min(finding.at);
-        (rests_on_times(finding.kind) || late) && ctx.lumped.is_some_and(|lumped| began <= lumped)
+        // Nor did anybody see whose hand moved the opponent's piece, or a piece about the time for which the clock stood.
+        let by_whom = finding.kind == IrregularityKind::IllegalMove
+            && (unexplained
+                || finding.reason == Some(Reason::OpponentsPieceMoved)
+                || ctx.clock.started_between(began, finding.at));
+        (rests_on_times(finding.kind) || late || by_whom) && ctx.lumped.is_some_and(|lumped| began <= lumped)
     }
 
     /// True when the board does not read some pieces or squares, or shows other differences from the record.
