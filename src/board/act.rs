@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
-    faults::MOST_FALLEN,
+    fall::MOST_FALLEN,
     placement::{Code, Placement},
     stand::{Stand, targets},
 };

@@ -3,10 +3,12 @@
 use shakmaty::Move;
 
 use super::{
+    fall::Fall,
     line::{Glance, Line},
     lines::Lines,
     ply::PlyKind,
     sensed::Sensed,
+    weight,
 };
 use crate::time::Millis;
 
@@ -43,6 +45,24 @@ impl Lines {
         };
         let best = act(self.best());
         best.is_some() && self.close(now, sensed, margin).all(|line| act(line) == best)
+    }
+
+    /// The likeliest fall, with its posterior. `stands`: the clock stands, and an arbiter may be at work.
+    /// Then a line counts only if nothing else differs.
+    #[must_use]
+    pub fn likeliest_fall(&self, now: Millis, sensed: &Sensed, stands: bool) -> Option<(Fall, f64)> {
+        let line = self.lines.iter().find(|line| line.faults.fall.is_some())?;
+        let best = line.faults.fall?;
+        if stands && line.differing.any() {
+            return None;
+        }
+        let glance = Glance::new(sensed, now);
+        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
+        let odds = weight::posterior(&totals);
+        // One piece or two: the offence is the same.
+        let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
+        let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
+        Some((best, mass.map(|(_, p)| p).sum()))
     }
 
     /// Drops the lines whose half-move number `k` is not `mv`. A line that has no such half-move stays. If no

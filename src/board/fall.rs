@@ -1,36 +1,16 @@
-//! Pieces that a player's hand or sleeve took along while he moved. A fall is one more hypothesis of why
-//! pieces are missing or stand elsewhere at his press. Its rivals are a hand of the opponent and a square
-//! that is not read.
+//! A fall that a hypothesis assumes: pieces that a player's hand or sleeve took along while he moved, and what has happened since
+//! that bears it out.
 
-use shakmaty::{Bitboard, Color, Move, Role, Square};
+use serde::{Deserialize, Serialize};
+use shakmaty::{Bitboard, Color, Square};
 
 use super::{
-    bill::Item,
-    candidate::Candidate,
-    faults::{BorneOut, Fall, Fallen, MOST_FALLEN},
-    line::Line,
+    kept::{color, some_square, square},
     placement::Code,
-    ply::Ply,
-    row,
-    sensed::Sensed,
-    stand::targets,
     weight,
 };
 use crate::time::Millis;
 
-/// A square whose piece was taken along is read to be empty this long after the half-move at the latest: a
-/// scan, and the time that the hand needs on its way back.
-const SLEEVE_MS: u64 = 350;
-/// Two things that happen at once may be told by two scans, this far apart.
-const NEXT_SCAN_MS: u64 = 100;
-/// A piece that came to lie elsewhere before the press is read there this long after the press at the latest.
-const LIES_MS: u64 = 450;
-/// The square that it left is read to be empty this long after the press at the latest.
-const LEFT_MS: u64 = 250;
-/// A piece that is knocked is read elsewhere at most this long after it was gone: within a scan.
-const KNOCK_MS: u64 = 260;
-/// No hand lifts a piece and puts it down in so short a time.
-const AT_ONCE_MS: u64 = 60;
 /// A piece that was gone for less than this was brushed over, or a scan missed it.
 const GONE_MS: u64 = 1200;
 /// A piece that lies elsewhere this long after the press was left displaced. A player who notices his slip
@@ -43,457 +23,318 @@ const CAPTURED_MS: u64 = 3000;
 const SOON_MS: u64 = 8000;
 /// Within this time of the press nobody has noticed a fall.
 const NOTICED_MS: u64 = 750;
-/// So many of the last half-moves tell whether the players press for every half-move.
-const LATELY: usize = 6;
 /// As a rule a player who puts back what fell has done so this long after his press.
 const PUT_BACK_MS: u64 = 4500;
 /// A piece that comes back later than that by as much as this was rather not read for a while.
 const PUT_BACK_LATE_MS: u64 = 2000;
 
-/// So many squares besides are emptied at once by the half-move itself: its own piece's, and that of what it captures.
-const HELD: usize = 2;
-
-/// When a piece must have left its square to have been taken along by a hand.
-struct Window {
-    by: Color,
-    pressed: Millis,
-    /// When the opponent had completed the half-move before.
-    turn_began: Millis,
-    /// From when until when the hand was over the board.
-    hand: (Millis, Millis),
-    /// When the half-move was made.
-    done: Millis,
-    /// The opponent's hand is at the board.
-    is_answered: bool,
+/// Pieces that fell while a player moved, and were not put back before he pressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fall {
+    /// Whose hand it was.
+    #[serde(with = "color")]
+    pub by: Color,
+    /// When that player pressed.
+    pub pressed: Millis,
+    /// What fell.
+    pieces: [Option<Fallen>; MOST_FALLEN],
+    /// All pieces that are read elsewhere came there faster than a hand carries them, or where the mover's hand puts them only in error.
+    pub(super) knocked: bool,
+    /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
+    /// there.
+    #[serde(default)]
+    pub(super) like_reply: bool,
+    /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
+    #[serde(default)]
+    pub(super) like_move: bool,
+    /// A reply captures on a square from which a piece is gone: the opponent may have begun with that.
+    #[serde(default)]
+    pub like_capture: bool,
+    /// Nobody read the board when a piece left, or came to lie: it may have been another hand.
+    #[serde(default)]
+    pub unheard: bool,
+    /// A piece was still read on its square after the press: the opponent's hand may have taken it.
+    #[serde(default)]
+    pub left_late: bool,
+    /// The mover's hand had left the board, and the opponent had lifted a piece for his reply, before the pieces left: nobody
+    /// knows whose hand it was.
+    #[serde(default)]
+    pub two_hands: bool,
+    /// The opponent has pressed back, and waits for the pieces to be put right.
+    pub returned: bool,
+    /// What has happened since the press that would hardly have happened if nothing had fallen.
+    borne_out: BorneOut,
 }
 
-/// True where so many squares came to read nothing at once with one at `left` that no sleeve emptied them: a part of the board is not
-/// read.
-fn went_dark(left: Millis, sensed: &Sensed) -> bool {
-    let emptied = |square: Square| {
-        let since = sensed.since(square);
-        match (sensed.at(square).is_empty(), sensed.before(square).is_empty()) {
-            (true, _) => Some(since),
-            // It reads a piece again.
-            (false, true) => Some(since - sensed.stood_for(square)),
-            (false, false) => None,
+/// What has happened that bears a fall out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct BorneOut {
+    /// The piece still lay on a wrong square a second after the press.
+    lies: bool,
+    /// The clock was stopped.
+    stopped: bool,
+    /// The piece was put back.
+    back: bool,
+    /// The opponent pressed back because of it.
+    #[serde(default)]
+    returned: bool,
+}
+
+impl BorneOut {
+    /// How much cheaper it makes the fall, but for pieces that were put back, in nats.
+    fn nats(self) -> f32 {
+        match (self.lies, self.stopped) {
+            (true, true) => weight::LIES_AND_STOPPED,
+            (true, false) => weight::LIES_STILL,
+            (false, true) => weight::STOPPED,
+            (false, false) => 0.0,
         }
-    };
-    let at_once = |at: &Millis| at.since(left).max(left.since(*at)) <= NEXT_SCAN_MS;
-    Square::ALL
-        .into_iter()
-        .filter_map(emptied)
-        .filter(at_once)
-        .count()
-        > MOST_FALLEN + HELD
+    }
 }
 
-impl Window {
-    fn of(line: &Line, last: &Ply, sensed: &Sensed) -> Option<Self> {
-        let pressed = last.pressed?;
-        // King and rook arrive one after the other.
-        let castled = last.kind.legal().filter(|mv| mv.is_castle());
-        let steps = castled.map_or(Bitboard::EMPTY, Candidate::touched);
-        let done = steps
-            .into_iter()
-            .map(|s| sensed.since(s))
-            .fold(last.at, Millis::max);
-        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
-        let turn_began = before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at));
-        // A hand may take the captured piece away before it lifts its own.
-        let emptied = |to| Some(sensed.since(to) - sensed.was_empty_for(to)?);
-        let taken = last.kind.from_to().and_then(|(_, to)| emptied(to));
-        let began = taken
-            .filter(|taken| *taken > turn_began)
-            .map_or(last.began, |taken| taken.min(last.began));
-        Some(Self {
-            by: !line.turn(),
+/// The most pieces that fall at once. If more are gone, an arbiter is at work, or the board was knocked over.
+pub(super) const MOST_FALLEN: usize = 3;
+
+/// A piece that fell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fallen {
+    /// Where it belongs.
+    #[serde(with = "square")]
+    pub home: Square,
+    /// What it is.
+    pub code: Code,
+    /// Where it came to lie, if it is read anywhere.
+    #[serde(with = "some_square")]
+    pub lies: Option<Square>,
+    /// The piece stands again where it belongs.
+    pub back: bool,
+}
+
+impl Fall {
+    /// A fall of `pieces`. None if they are none, or more than [`MOST_FALLEN`].
+    pub(super) fn new(by: Color, pressed: Millis, pieces: &[Fallen]) -> Option<Self> {
+        let mut fall = Self {
+            by,
             pressed,
-            turn_began,
-            // At the press the hand was at the clock.
-            hand: (began, (done + SLEEVE_MS).min(pressed)),
-            done,
-            is_answered: false,
+            pieces: [None; MOST_FALLEN],
+            knocked: false,
+            like_capture: false,
+            like_reply: false,
+            like_move: false,
+            unheard: false,
+            left_late: false,
+            two_hands: false,
+            returned: false,
+            borne_out: BorneOut::default(),
+        };
+        if pieces.is_empty() || pieces.len() > MOST_FALLEN {
+            return None;
+        }
+        for (slot, piece) in fall.pieces.iter_mut().zip(pieces) {
+            *slot = Some(*piece);
+        }
+        Some(fall)
+    }
+
+    /// What fell.
+    pub fn pieces(&self) -> impl Iterator<Item = &Fallen> {
+        self.pieces.iter().flatten()
+    }
+
+    /// Where the pieces belong, and where they came to lie.
+    #[must_use]
+    pub fn squares(&self) -> Bitboard {
+        let squares = self.pieces().flat_map(|piece| [Some(piece.home), piece.lies]);
+        squares.flatten().collect()
+    }
+
+    /// True when something has happened since the press that would hardly have happened if nothing had
+    /// fallen.
+    #[must_use]
+    pub fn is_borne_out(&self) -> bool {
+        self.borne_out != BorneOut::default() || self.returned
+    }
+
+    /// True when a piece was read where it does not belong: it lay there.
+    #[must_use]
+    pub fn has_lain(&self) -> bool {
+        self.borne_out.lies || self.pieces().any(|piece| piece.lies.is_some())
+    }
+
+    /// True when somebody did something because of it: stopped the clock, or pressed back.
+    #[must_use]
+    pub fn is_noticed(&self) -> bool {
+        self.returned || self.borne_out.stopped || self.borne_out.returned
+    }
+
+    /// True when the fall looks like a reply, and nobody did anything because of it but put the piece back.
+    #[must_use]
+    pub fn may_be_reply(&self) -> bool {
+        self.like_reply && !self.borne_out.stopped && !self.borne_out.returned
+    }
+
+    /// Where the pieces belong.
+    #[must_use]
+    pub fn homes(&self) -> Bitboard {
+        self.pieces().map(|piece| piece.home).collect()
+    }
+
+    /// True when all of them stand again where they belong.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.pieces().all(|piece| piece.back)
+    }
+
+    /// True when all pieces stand again and the fall is done with. `pressed` is when the last half-move was
+    /// pressed. If the opponent pressed back, the record took that press for one of a half-move, and must be
+    /// corrected before the fall is done with.
+    pub(super) fn is_past(&self, pressed: Option<Millis>) -> bool {
+        self.is_over() && !(self.borne_out.returned && pressed == Some(self.pressed))
+    }
+
+    /// True when both falls are of the same half-move and have a piece in common.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.pressed == other.pressed && (self.homes() & other.homes()).any()
+    }
+
+    /// What `square` shows because of the fall, if it shows something else because of it.
+    pub(super) fn shows(&self, square: Square) -> Option<Code> {
+        let mut away = self.pieces().filter(|piece| !piece.back);
+        away.find_map(|piece| match piece.lies {
+            Some(lies) if lies == square => Some(piece.code),
+            _ if piece.home == square => Some(Code::EMPTY),
+            _ => None,
         })
     }
 
-    /// When `square` came to show what it shows. If nobody read the board then, it may have been while the hand was over the
-    /// board, or else in its turn. None if it was at another time.
-    fn changed(&self, square: Square, sensed: &Sensed) -> Option<Millis> {
-        let unheard = |from, until| sensed.may_be_seen_at(square, from, until);
-        let (from, until) = self.hand;
-        sensed
-            .seen_at(square)
-            .or_else(|| unheard(from, until))
-            .or_else(|| unheard(self.turn_began, self.pressed))
+    /// `square` came to show `code`.
+    pub(super) fn seen(&mut self, square: Square, code: Code) {
+        for piece in self.pieces.iter_mut().flatten() {
+            if piece.lies == Some(square) && code.is_empty() {
+                piece.lies = None;
+            }
+            piece.back |= piece.home == square && code.agrees(piece.code) && !code.is_empty();
+        }
     }
 
-    /// When the piece `code` left `home`. What left it while nobody read the board is a piece of the mover: the opponent moves
-    /// his own pieces then.
-    fn left(&self, home: Square, code: Code, sensed: &Sensed) -> Option<Millis> {
-        let own = || code.color() == Some(self.by);
-        let heard = sensed.seen_at(home);
-        heard.or_else(|| self.changed(home, sensed).filter(|_| own()))
+    /// True when `code` on `square` may be a piece of this fall that is gone: a hand held it, and it did not
+    /// fall.
+    pub(super) fn is_carried(&self, square: Square, code: Code) -> bool {
+        let gone = |piece: &Fallen| !piece.back && piece.lies.is_none() && piece.code == code;
+        !self.homes().contains(square) && self.pieces().any(gone)
     }
 
-    /// True when a piece that left at `left` and is read nowhere may have been taken along.
-    fn has_missing(&self, left: Millis) -> bool {
-        self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
+    /// True when a piece of this fall that belongs on `square` is still away. If a half-move moves that
+    /// piece, a hand held it, and it did not fall.
+    pub(super) fn misses(&self, square: Square) -> bool {
+        self.pieces().any(|piece| piece.home == square && !piece.back)
     }
 
-    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no
-    /// hand is so quick, and nobody replies while the mover still holds his piece.
-    fn has_knocked(&self, left: Millis, came: Millis) -> bool {
-        let apart = left.since(came).max(came.since(left));
-        let in_hand = self.hand.0 <= left.min(came) && left.max(came) <= self.done;
-        let most = if in_hand { KNOCK_MS } else { AT_ONCE_MS };
-        apart <= most && left.max(came) <= self.pressed
+    /// True when pieces came to lie where they do not belong, and are read there still.
+    #[must_use]
+    pub fn lies_open(&self) -> bool {
+        self.pieces().any(|piece| piece.lies.is_some() && !piece.back)
     }
 
-    /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
-    fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
-        // After the press the opponent may move pieces himself, and takes longer to do so than a knock.
-        let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
-        let left_by = if code.color() == Some(self.by) && !self.is_answered {
-            self.pressed + LEFT_MS
-        } else if at_once && !self.is_answered {
-            self.pressed + NEXT_SCAN_MS
-        } else {
-            self.pressed
-        };
-        self.turn_began <= came && left <= left_by && came <= self.pressed + LIES_MS
+    /// Something happened that bears the fall out. What its hypothesis pays for it changes, once, by as much as `nats` says of what
+    /// has happened since. A piece that took its time to get where its own way leads was rather moved there, and nothing bears out
+    /// that it fell.
+    fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: impl Fn(BorneOut) -> f32) -> f32 {
+        let before = self.borne_out;
+        if !self.knocked || std::mem::replace(by(&mut self.borne_out), true) {
+            return 0.0;
+        }
+        nats(before) - nats(self.borne_out)
     }
-}
 
-impl Line {
-    /// The fall during the last half-move, if the readings allow one.
-    fn fallen(&self, sensed: &Sensed) -> Option<Fall> {
-        let last = self.plies.last()?;
-        last.kind.legal()?;
-        let missing = self.differing & !sensed.placement().occupied() & !self.unread_rows(sensed);
-        if missing.is_empty() {
+    /// This fall where `side`, which is to move, presses because of it and so gives the turn back, with what that costs. The player
+    /// who displaced the pieces presses once more when they stand again.
+    pub(super) fn returned_by(self, side: Color, now: Millis) -> Option<(Self, f32)> {
+        let back = self.by == !side && !self.returned && !self.is_over();
+        let waited = now.since(self.pressed);
+        if !back || waited > SOON_MS {
             return None;
         }
-        let mut window = Window::of(self, last, sensed)?;
-        if !missing
-            .into_iter()
-            .any(|home| self.may_have_fallen(home, &window, sensed))
-        {
-            return None;
-        }
-        let moved = last.kind.from_to();
-        // If nobody read that the moved piece left its square, a missing piece of its kind may be the one
-        // that moved.
-        let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
-        let twin = moved
-            .filter(|(from, _)| left_unread(from))
-            .map(|(_, to)| sensed.at(to));
-        let mut astray: Vec<Square> = self.misplaced(sensed).into_iter().collect();
-        window.is_answered = !astray.is_empty() && self.is_answered(&window, &astray, sensed);
-        let (mut like_reply, mut left_late) = (false, false);
-        let mut first_left = None::<Millis>;
-        let mut pieces = Vec::new();
-        for home in missing {
-            let code = self.expects(home);
-            let own = moved.is_some_and(|(from, to)| home == from || home == to);
-            if code.is_empty() || own || twin == Some(code) {
-                continue;
-            }
-            let Some(left) = window.left(home, code, sensed) else {
-                continue;
-            };
-            // A piece that lies where a reply of the opponent would put it is that reply, or begins it,
-            // unless it came there faster than a hand.
-            let displaced = |s: &Square| {
-                let came = window.changed(*s, sensed).unwrap_or_else(|| sensed.since(*s));
-                let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
-                let window = window.has_displaced(code, left, came);
-                // A piece like the one that moved, on the square that this one has left, is rather that one, and the other has moved.
-                let is_twin = moved.is_some_and(|(from, to)| *s == from && self.expects(to) == code);
-                sensed.at(*s) == code && !is_twin && window && (knocked || !self.is_reply(home, *s, code))
-            };
-            let lies = astray.iter().position(displaced);
-            let lies = lies.map(|i| astray.swap_remove(i));
-            like_reply |= lies.is_some_and(|lies| self.is_reply(home, lies, code));
-            left_late |= left > window.pressed;
-            let carried = || sensed.read_elsewhere(code, self.placement().squares_of(code), left);
-            // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
-            let king = code.piece().is_some_and(|piece| piece.role == Role::King);
-            if king && lies.is_some() {
-                return None;
-            }
-            if lies.is_some() || window.has_missing(left) && !carried() && !went_dark(left, sensed) {
-                first_left = Some(first_left.map_or(left, |first| first.min(left)));
-                pieces.push(Fallen {
-                    home,
-                    code,
-                    lies,
-                    back: false,
-                });
-            }
-        }
-        let fall = Fall::new(window.by, window.pressed, &pieces)?;
-        let two_hands = first_left.is_some_and(|left| self.is_replying(&fall, &window, left, sensed));
-        let like_move = |piece: &Fallen| {
-            let own = piece.code.color() == Some(window.by);
-            own && piece.lies.is_some_and(|lies| self.is_far_on_its_way(piece, lies))
-        };
-        let is_heard = |s: Square| sensed.seen_at(s).is_some();
-        let unheard = |piece: &Fallen| !is_heard(piece.home) || piece.lies.is_some_and(|s| !is_heard(s));
-        Some(Fall {
-            like_reply,
-            unheard: fall.pieces().any(unheard),
-            like_move: fall.pieces().any(like_move),
-            left_late,
-            two_hands,
-            ..fall
-        })
-    }
-
-    /// The squares of pieces that are not read because nothing is read of their rank or file.
-    fn unread_rows(&self, sensed: &Sensed) -> Bitboard {
-        let occupied = sensed.placement().occupied();
-        let pieces = self.stand.placement().occupied();
-        let vanished = |square| sensed.vanished_at(square, self.stand.placement().at(square));
-        row::unread(pieces & !occupied, occupied) | row::vanished(pieces, vanished)
-    }
-
-    /// True when the pieces that fell, as this line has it, are those of a rank or file that is not read. The last of them may have
-    /// vanished a scan later.
-    pub(super) fn takes_row_for_fall(&self, sensed: &Sensed) -> bool {
-        let fall = self.faults.fall.filter(|fall| !fall.is_over());
-        fall.is_some_and(|fall| (fall.homes() & self.unread_rows(sensed)).any())
-    }
-
-    /// True when at `left` the mover's hand was no longer over the board, and the opponent had lifted a piece for his reply.
-    fn is_replying(&self, fall: &Fall, window: &Window, left: Millis, sensed: &Sensed) -> bool {
-        let lifted = |s: Square| {
-            let gone = sensed.at(s).is_empty() && self.expects(s).color() == Some(!window.by);
-            gone && (window.done..left).contains(&sensed.since(s))
-        };
-        let missing = self.differing & !fall.squares();
-        left > window.hand.1 && missing.into_iter().any(lifted)
-    }
-
-    /// False when the time at which the piece of `home` left it tells that it has not fallen: as a rule the opponent has lifted it.
-    fn may_have_fallen(&self, home: Square, window: &Window, sensed: &Sensed) -> bool {
-        let code = self.expects(home);
-        let Some(left) = window.left(home, code, sensed) else {
-            return false;
-        };
-        let came = |s| window.changed(s, sensed).unwrap_or_else(|| sensed.since(s));
-        let mut others = (self.differing & sensed.placement().occupied()).into_iter();
-        window.has_missing(left)
-            || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, came(s)))
-    }
-
-    /// True when the opponent's hand is at the board: it has put down a reply, or lifted a piece since the press.
-    fn is_answered(&self, window: &Window, astray: &[Square], sensed: &Sensed) -> bool {
-        let missing = self.differing.into_iter().filter(|s| sensed.at(*s).is_empty());
-        missing.into_iter().any(|home| {
-            let code = self.expects(home);
-            let mut lies = astray.iter().filter(|s| sensed.at(**s) == code).peekable();
-            let theirs = code.color() == Some(!window.by) && sensed.since(home) > window.pressed;
-            theirs && lies.peek().is_none() || lies.any(|s| self.is_reply(home, *s, code))
-        })
-    }
-
-    /// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
-    fn is_reply(&self, home: Square, to: Square, code: Code) -> bool {
-        let reaches = |mv: &&Move| match **mv {
-            Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
-            _ => Candidate::touched(**mv).contains(home),
-        };
-        let mut replies = self.moves().iter().filter(reaches);
-        replies.any(|mv| self.stand.candidate(*mv).changes().contains(&(to, code)))
-    }
-
-    /// This hypothesis with the fall that explains its missing pieces, if there is one.
-    pub(super) fn with_fall(&self, sensed: &Sensed) -> Option<Self> {
-        let known = self.faults.fall.map(|fall| fall.pressed);
-        if known.is_some() && known == self.plies.last()?.pressed {
-            return None;
-        }
-        let fall = self.fallen(sensed)?;
-        let mut line = self.clone();
-        // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer.
-        let at_once = |piece: &Fallen, lies: Square| {
-            sensed.least_between(sensed.since(piece.home), sensed.since(lies)) <= KNOCK_MS
-        };
-        let knocked = |piece: &Fallen, lies: Square| {
-            let in_error = || self.is_in_error(&fall, piece, lies, sensed);
-            (at_once(piece, lies) || in_error()) && !self.walks(&fall, piece, lies)
-        };
-        let price = |piece: &Fallen| match piece.code.color() {
-            _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
-            _ if piece.lies.is_some() => weight::CARRIED,
-            color if color == Some(fall.by) => weight::FELL_OWN,
-            _ => weight::FELL_THEIRS,
-        };
-        let first = fall.pieces().map(price).fold(0.0, f32::max);
-        let more = fall.pieces().count() as f32 - 1.0;
-        line.charge(Item::Displaced, first + weight::FELL_TOO * more);
-        let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece, lies));
-        let is_captured = |piece: &Fallen| {
-            let carried = piece.lies.is_some_and(|lies| !at_once(piece, lies));
-            carried && self.moves().iter().any(|mv| mv.to() == piece.home)
-        };
-        line.faults.fall = Some(Fall {
-            knocked: fall.pieces().all(in_no_time),
-            like_capture: fall.pieces().any(is_captured),
-            ..fall
-        });
-        line.hold_against(fall.squares(), sensed);
-        Some(line)
-    }
-
-    /// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
-    /// took: it has put back on the wrong square what it had knocked over.
-    fn is_in_error(&self, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
-        let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-        let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
-        let last = self.plies.last().and_then(|ply| ply.kind.legal());
-        let castled = last.filter(|mv| mv.is_castle());
-        // The rook of a castling may never have come to where it belongs.
-        let was_read = sensed.before(piece.home) == piece.code
-            || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
-        let is_own = piece.code.color() == Some(fall.by);
-        is_own && in_turn && was_read && !fall.two_hands && !self.is_on_its_way(piece, lies)
-    }
-
-    /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
-    /// on the next square, and this line is behind what was played or out of step with it. A line is behind
-    /// if squares differ that are no part of `fall`. It is out of step if an earlier half-move lacks its
-    /// press, or if the last half-move was read before one that it follows.
-    fn walks(&self, fall: &Fall, piece: &Fallen, lies: Square) -> bool {
-        let behind = (self.differing & !fall.squares()).any();
-        let mut answered = Millis::default();
-        let mut lately = self.plies.backwards().take(LATELY);
-        let read = lately.next().map(|last| last.at);
-        let mut unpressed = false;
-        for ply in lately {
-            answered = answered.max(ply.at);
-            unpressed |= ply.pressed.is_none();
-        }
-        let out_of_step = unpressed || read.is_some_and(|read| read < answered);
-        (behind || out_of_step) && self.is_far_on_its_way(piece, lies)
-    }
-
-    /// True when `piece` lies where its own way leads it, further than on the next square.
-    fn is_far_on_its_way(&self, piece: &Fallen, lies: Square) -> bool {
-        piece.home.distance(lies) > 1 && self.is_on_its_way(piece, lies)
-    }
-
-    /// True when `piece` lies where its own way leads it.
-    fn is_on_its_way(&self, piece: &Fallen, lies: Square) -> bool {
-        let way = |piece_of| targets(self.stand.board(), piece.home, piece_of).contains(lies);
-        piece.code.piece().is_some_and(way)
-    }
-
-    /// Something happened that bears a fall out: this hypothesis pays less, once, by as much as `nats` says of what has happened
-    /// since. A piece that took its time to get where its own way leads was rather moved there, and nothing bears out that it fell.
-    fn bear_out(&mut self, by: impl Fn(&mut BorneOut) -> &mut bool, nats: impl Fn(BorneOut) -> f32) {
-        if let Some(fall) = &mut self.faults.fall
-            && fall.knocked
-        {
-            let before = fall.borne_out;
-            if !std::mem::replace(by(&mut fall.borne_out), true) {
-                self.bill
-                    .pay(Item::Displaced, nats(before) - nats(fall.borne_out));
-            }
-        }
-    }
-
-    /// This hypothesis if `side`, which is to move, presses because of what fell and so gives the turn back.
-    /// The player who displaced the pieces presses once more when they stand again.
-    pub(super) fn returned_by(&self, side: Color, now: Millis) -> Option<Self> {
-        let fall = self.faults.fall?;
-        let back = fall.by == !side && !fall.returned && !fall.is_over();
-        let waited = now.since(fall.pressed);
-        if side != self.turn() || !back || waited > SOON_MS {
-            return None;
-        }
-        let mut line = self.clone();
         let borne_out = BorneOut {
             returned: true,
-            ..fall.borne_out
+            ..self.borne_out
         };
-        line.faults.fall = Some(Fall {
+        let returned = Self {
             returned: true,
             borne_out,
-            ..fall
-        });
+            ..self
+        };
         let hasty = if waited < NOTICED_MS {
             weight::RETURNED
         } else {
             0.0
         };
-        line.charge(Item::Displaced, weight::RETURNED + hasty);
-        Some(line)
+        Some((returned, weight::RETURNED + hasty))
     }
 
     /// True while the opponent has pressed back because of what fell and the pieces are not put right: nobody
     /// goes on playing.
     pub(super) fn waits_for_order(&self) -> bool {
-        self.faults
-            .fall
-            .is_some_and(|fall| fall.returned && !fall.is_over())
+        self.returned && !self.is_over()
     }
 
-    /// `side` presses after putting right what fell, because the opponent had pressed back. Returns false
-    /// when that is not what happened.
-    pub(super) fn takes_back_press(&mut self, side: Color) -> bool {
-        match &mut self.faults.fall {
-            Some(fall) if fall.returned && fall.by == side && side != self.stand.turn() => {
-                fall.returned = false;
-                if !fall.is_over() {
-                    self.bill.pay(Item::Displaced, weight::RETURNED);
-                }
-                true
-            }
-            _ => false,
+    /// `side`, which is not to move, presses after putting right what fell, because the opponent had pressed back. Returns what that
+    /// costs, or None when that is not what happened.
+    pub(super) fn pressed_again_by(&mut self, side: Color) -> Option<f32> {
+        if !self.returned || self.by != side {
+            return None;
         }
+        self.returned = false;
+        Some(if self.is_over() { 0.0 } else { weight::RETURNED })
     }
 
-    /// `square` shows its piece again at `now`, after nothing had been read there for `gone` milliseconds.
-    /// That bears the fall out if no half-move has followed, or if the clock stands (`frozen`).
-    pub(super) fn came_back(&mut self, square: Square, gone: u64, now: Millis, frozen: bool) {
-        let Some(fall) = self.faults.fall else { return };
-        let last = self.plies.last().and_then(|ply| ply.pressed);
-        let late = now.since(fall.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
-        let share = match last == Some(fall.pressed) {
+    /// `square` shows its piece again at `now`, after nothing had been read there for `gone` milliseconds. That bears the fall out if
+    /// no half-move has followed (`last` is when the last one was pressed), or if the clock stands (`frozen`). Returns by how much
+    /// what the hypothesis pays changes, as do [`Self::lies_still`] and [`Self::clock_stopped`].
+    pub(super) fn came_back(
+        &mut self,
+        square: Square,
+        gone: u64,
+        now: Millis,
+        last: Option<Millis>,
+        frozen: bool,
+    ) -> f32 {
+        let late = now.since(self.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
+        let share = match last == Some(self.pressed) {
             // A piece that comes back at once was on its way before the press.
-            _ if now.since(fall.pressed) < NOTICED_MS => 0.0,
+            _ if now.since(self.pressed) < NOTICED_MS => 0.0,
             _ if frozen => 1.0,
             true => 1.0 - late / PUT_BACK_LATE_MS as f32,
             false => 0.0,
         };
-        if fall.homes().contains(square) && gone >= GONE_MS && share > 0.0 {
-            let nats = |by: BorneOut| if by.back { weight::CAME_BACK * share } else { 0.0 };
-            self.bear_out(|by| &mut by.back, nats);
+        if !self.homes().contains(square) || gone < GONE_MS || share <= 0.0 {
+            return 0.0;
         }
+        let nats = |by: BorneOut| if by.back { weight::CAME_BACK * share } else { 0.0 };
+        self.bear_out(|by| &mut by.back, nats)
     }
 
     /// Time passes: a player whose hand had slipped would have put the piece right by now.
-    pub(super) fn lies_still(&mut self, now: Millis) {
-        let lies = |fall: Fall| {
-            let wait = if fall.like_capture {
-                CAPTURED_MS
-            } else {
-                LIES_STILL_MS
-            };
-            fall.lies_open() && !fall.like_reply && !fall.like_move && now.since(fall.pressed) >= wait
+    pub(super) fn lies_still(&mut self, now: Millis) -> f32 {
+        let wait = if self.like_capture {
+            CAPTURED_MS
+        } else {
+            LIES_STILL_MS
         };
-        if self.faults.fall.is_some_and(lies) {
-            self.bear_out(|by| &mut by.lies, BorneOut::nats);
+        if self.lies_open() && !self.like_reply && !self.like_move && now.since(self.pressed) >= wait {
+            self.bear_out(|by| &mut by.lies, BorneOut::nats)
+        } else {
+            0.0
         }
     }
 
     /// The clock is stopped. Soon after a press, that bears out what fell at it.
-    pub(super) fn fall_is_noticed(&mut self, now: Millis) {
-        let soon = |fall: Fall| !fall.is_over() && now.since(fall.pressed) <= SOON_MS;
-        if self.faults.fall.is_some_and(soon) {
-            self.bear_out(|by| &mut by.stopped, BorneOut::nats);
+    pub(super) fn clock_stopped(&mut self, now: Millis) -> f32 {
+        if !self.is_over() && now.since(self.pressed) <= SOON_MS {
+            self.bear_out(|by| &mut by.stopped, BorneOut::nats)
+        } else {
+            0.0
         }
     }
 }

@@ -13,6 +13,7 @@ use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
 use super::{
     bill::{Bill, Item},
+    fall::Fall,
     faults::Faults,
     placement::{Code, Placement},
     ply::{Plies, Ply, PlyKind},
@@ -341,6 +342,13 @@ impl Line {
     /// Adds a cost: something besides the board speaks against the line.
     pub fn charge(&mut self, item: Item, nats: f32) {
         self.bill.pay(item, nats);
+    }
+
+    /// Something happened that may bear out the fall that this line assumes: what it pays for it changes by as much as `told` says.
+    pub(super) fn tell_fall(&mut self, told: impl FnOnce(&mut Fall) -> f32) {
+        if let Some(fall) = &mut self.faults.fall {
+            self.bill.pay(Item::Displaced, told(fall));
+        }
     }
 
     /// When the first and the last of the updates came that speak for the step to `stand`, if any did.

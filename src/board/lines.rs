@@ -1,17 +1,20 @@
 //! The beam: the hypotheses that are kept, ranked by what must have gone wrong if they were true. Nothing is
 //! decided here: a later reading or press decides between them. Their number is bounded.
 
-mod fallen;
+mod grow;
 mod kept;
 
 use std::sync::Arc;
 
 pub use kept::KeptLines;
 
+use grow::Growth;
+
 use shakmaty::{Bitboard, Color, Square};
 
 use super::{
     bill::Item,
+    fall::Fall,
     line::{Glance, Line, Span},
     ply::{PlyKind, Pruning},
     sensed::Sensed,
@@ -21,9 +24,9 @@ use super::{
 use crate::time::Millis;
 
 /// How many lines are kept.
-pub(super) const MOST_LINES: usize = 40;
+const MOST_LINES: usize = 40;
 /// How many nats more than the best a line may cost and stay.
-pub(super) const BEHIND: f32 = 9.0;
+const BEHIND: f32 = 9.0;
 /// If the opponent presses this long after a press whose half-move has not been read, the updates of that
 /// half-move may be lost.
 const OVERDUE_MS: u64 = 400;
@@ -107,15 +110,18 @@ impl Lines {
             for square in squares {
                 let stood = !sensed.at(square).is_empty() && line.placement().at(square) == sensed.at(square);
                 if let Some(gone) = back(square).filter(|_| stood) {
-                    line.came_back(square, gone.saturating_sub(sensed.slack()), now, self.frozen);
+                    let gone = gone.saturating_sub(sensed.slack());
+                    let last = line.plies.last().and_then(|ply| ply.pressed);
+                    line.tell_fall(|fall| fall.came_back(square, gone, now, last, self.frozen));
                 }
                 line.seen(square, sensed.at(square));
             }
         }
         if !self.frozen {
-            self.grow(now, sensed, squares);
-            self.suspect(now, sensed);
-            self.grow_fallen(sensed);
+            let mut growth = self.growth(now, sensed);
+            growth.on(squares);
+            growth.suspect();
+            growth.fallen();
         }
         self.rank(now, sensed);
     }
@@ -151,8 +157,12 @@ impl Lines {
                 line.charge(Item::Elsewhere, weight::ELSEWHERE);
             }
         }
-        self.suspect(now, sensed);
-        self.grow_fallen(sensed);
+        let frozen = self.frozen;
+        let mut growth = self.growth(now, sensed);
+        growth.suspect();
+        if !frozen {
+            growth.fallen();
+        }
         self.rank(now, sensed);
     }
 
@@ -172,6 +182,26 @@ impl Lines {
         self.relieve();
     }
 
+    /// Drops `fall` from all lines: it has been reported, and all pieces are back.
+    pub fn forget_fall(&mut self, fall: &Fall) {
+        for line in &mut self.lines {
+            line.faults.fall = line.faults.fall.filter(|known| !known.is_of(fall));
+        }
+    }
+
+    /// The clock is stopped. If that is soon after a press, it speaks for a fall or an offence at that press.
+    pub fn clock_stopped(&mut self, now: Millis, sensed: &Sensed) {
+        for line in &mut self.lines {
+            // A player may stop the clock because of an offence, too.
+            let last = line.plies.last();
+            if last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)) && ply.pressed.is_some()) {
+                line.charge(Item::Illegal, -weight::STOPPED);
+            }
+            line.tell_fall(|fall| fall.clock_stopped(now));
+        }
+        self.rank(now, sensed);
+    }
+
     /// Gives up the presses that still wait for their half-moves.
     pub fn forget_presses(&mut self) {
         self.ranked_at = None;
@@ -188,16 +218,40 @@ impl Lines {
         }
     }
 
+    fn growth<'a>(&'a mut self, now: Millis, sensed: &'a Sensed) -> Growth<'a> {
+        Growth {
+            lines: &mut self.lines,
+            recovering: self.recovering,
+            now,
+            sensed,
+        }
+    }
+
+    /// Adds lines for half-moves whose arrival was not read: of pieces that were lifted before an unexplained
+    /// press, for the update of their arrival may be lost, and of pieces that are never read.
+    pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
+        self.growth(now, sensed).blind();
+        self.rank(now, sensed);
+    }
+
+    /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
+    /// `n` half-moves of the best line or later.
+    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, n: usize) {
+        if self.growth(now, sensed).suspect_answered(n) {
+            self.rank(now, sensed);
+        }
+    }
+
     /// Looks on every square for half-moves that the readings speak for.
     pub fn grow_all(&mut self, now: Millis, sensed: &Sensed) {
         self.age(now, sensed);
-        self.grow(now, sensed, Bitboard::FULL);
+        self.growth(now, sensed).on(Bitboard::FULL);
         self.rank(now, sensed);
     }
 
     /// Adds a line found otherwise (by search after a gap, by a ruling).
     pub fn add(&mut self, now: Millis, sensed: &Sensed, line: Line) {
-        self.offer(line);
+        self.growth(now, sensed).offer(line);
         self.rank(now, sensed);
     }
 
@@ -275,38 +329,12 @@ impl Lines {
                 let differing = self.all().fold(Bitboard::EMPTY, |all, line| all | line.differing);
                 let span = Span::new(sensed, differing, self.aged, now);
                 for line in &mut self.lines {
-                    line.lies_still(now - sensed.slack());
+                    line.tell_fall(|fall| fall.lies_still(now - sensed.slack()));
                     line.age(&span);
                     line.hide_lasting(sensed, now);
                 }
             }
             self.aged = now;
-        }
-    }
-
-    /// Takes a line in unless the same half-moves are there at no higher cost. Returns true when they were
-    /// not there at all.
-    pub(super) fn offer(&mut self, line: Line) -> bool {
-        match self.lines.iter().position(|other| other.same_as(&line)) {
-            Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
-            Some(_) => {}
-            None => {
-                self.lines.push(Box::new(line));
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Replaces line `i` by a likelier line with the same half-moves, which takes over the presses that these
-    /// were given.
-    pub(super) fn replace(&mut self, i: usize, line: Line) {
-        let known = std::mem::replace(&mut *self.lines[i], line);
-        for (k, old) in known.plies.iter().enumerate() {
-            let plies = &mut self.lines[i].plies;
-            if old.pressed.is_some() && plies.get(k).is_some_and(|ply| ply.pressed.is_none()) {
-                plies[k].pressed = old.pressed;
-            }
         }
     }
 

@@ -57,6 +57,26 @@ impl Line {
         later
     }
 
+    /// This hypothesis if `side` presses because of what fell ([`super::fall::Fall::returned_by`]).
+    pub(super) fn returned_by(&self, side: Color, now: Millis) -> Option<Self> {
+        let fall = self.faults.fall.filter(|_| side == self.turn())?;
+        let (fall, nats) = fall.returned_by(side, now)?;
+        let mut line = self.clone();
+        line.faults.fall = Some(fall);
+        line.charge(Item::Displaced, nats);
+        Some(line)
+    }
+
+    /// `side` presses after putting right what fell. Returns false when that is not what happened ([`super::fall::Fall::pressed_again_by`]).
+    pub(super) fn takes_back_press(&mut self, side: Color) -> bool {
+        let fall = self.faults.fall.as_mut().filter(|_| side != self.stand.turn());
+        let Some(nats) = fall.and_then(|fall| fall.pressed_again_by(side)) else {
+            return false;
+        };
+        self.bill.pay(Item::Displaced, nats);
+        true
+    }
+
     /// This line, in which nothing was pressed, where the side to move has let its turn pass by a press without a move. `presses` came
     /// later.
     #[must_use]

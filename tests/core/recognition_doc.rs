@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-const FILES: [&str; 70] = [
+const FILES: [&str; 71] = [
     "board/chips.rs",
     "board/weight.rs",
     "board/line.rs",
@@ -11,13 +11,14 @@ const FILES: [&str; 70] = [
     "board/occupancy.rs",
     "board/line/cost.rs",
     "board/lines.rs",
-    "board/grow.rs",
+    "board/lines/grow.rs",
     "board/presses.rs",
     "board/lever.rs",
     "board/sensed.rs",
     "board/sensed/hops.rs",
     "board/suspect.rs",
     "board/fall.rs",
+    "board/sleeve.rs",
     "board/row.rs",
     "watcher/game/positions.rs",
     "watcher/game/silence.rs",

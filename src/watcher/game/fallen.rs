@@ -10,7 +10,7 @@ use super::{
     trust::Trust,
 };
 use crate::{
-    board::{Fall, Faults, Line, faults::Fallen},
+    board::{Fall, Faults, Line, fall::Fallen},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use shakmaty::Bitboard;
 
-use super::{
-    bill::{Bill, Item},
-    candidate::Candidate,
-    evidence::{Evidence, Traces},
-    line::{Glance, Line},
-    lines::{BEHIND, Lines, MOST_LINES},
-    occupancy,
-    ply::{Ply, PlyKind},
-    sensed::Sensed,
-    suspect::{answered, suspects},
-    weight,
+use super::{BEHIND, MOST_LINES};
+use crate::{
+    board::{
+        bill::{Bill, Item},
+        candidate::Candidate,
+        evidence::{Evidence, Traces},
+        line::{Glance, Line},
+        occupancy,
+        ply::{Ply, PlyKind},
+        sensed::Sensed,
+        sleeve::{takes_row_for_fall, with_fall},
+        suspect::{answered, suspects},
+        weight,
+    },
+    time::Millis,
 };
-use crate::time::Millis;
 
 /// Half-moves that one reading may add to a line.
 const DEPTH: usize = 4;
@@ -55,10 +58,21 @@ impl Parent<'_> {
     }
 }
 
-impl Lines {
+/// The growth of lines at a moment. It adds lines, and makes lines that are there likelier.
+pub(super) struct Growth<'a> {
+    #[allow(clippy::vec_box, reason = "as in `Lines`")]
+    pub(super) lines: &'a mut Vec<Box<Line>>,
+    /// Half-moves are found after a gap in the record.
+    pub(super) recovering: bool,
+    pub(super) now: Millis,
+    pub(super) sensed: &'a Sensed,
+}
+
+impl Growth<'_> {
     /// Adds lines for half-moves whose arrival was not read: of pieces that were lifted before an unexplained
     /// press, for the update of their arrival may be lost, and of pieces that are never read.
-    pub fn grow_blind(&mut self, now: Millis, sensed: &Sensed) {
+    pub(super) fn blind(&mut self) {
+        let Self { now, sensed, .. } = *self;
         let mut blind = Vec::new();
         let glance = Glance::new(sensed, now);
         let awaits = |index: &usize| self.lines[*index].awaits().is_some();
@@ -96,13 +110,12 @@ impl Lines {
         }
         if !blind.is_empty() {
             let fresh = blind.iter().any(|proposal| self.known(proposal).is_none());
-            self.take_in(now, sensed, self.limit(glance), &blind);
+            self.take_in(self.limit(glance), &blind);
             if fresh {
                 // The readings may be the reply to a half-move that was not read.
-                self.grow(now, sensed, Bitboard::FULL);
+                self.on(Bitboard::FULL);
             }
         }
-        self.rank(now, sensed);
     }
 
     /// What a half-move costs of which nothing but the lifting was read.
@@ -116,7 +129,8 @@ impl Lines {
 
     /// Continues lines with half-moves that touch `squares` and that the readings speak for. Continues the
     /// lines that result in the same way.
-    pub(super) fn grow(&mut self, now: Millis, sensed: &Sensed, squares: Bitboard) {
+    pub(super) fn on(&mut self, squares: Bitboard) {
+        let Self { now, sensed, .. } = *self;
         let glance = Glance::new(sensed, now);
         let mut fresh = Vec::new();
         let parents: Vec<_> = (0..self.lines.len()).map(|i| self.parent(i, glance)).collect();
@@ -125,22 +139,16 @@ impl Lines {
             .map(|parent| parent.line.total_if(parent.differs, now));
         let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
         for parent in parents {
-            self.propose(parent, squares, sensed, limit, &mut fresh);
+            self.propose(parent, squares, limit, &mut fresh);
         }
         for _ in 0..DEPTH {
             if fresh.is_empty() {
                 break;
             }
-            let taken = self.take_in(now, sensed, limit, &fresh);
+            let taken = self.take_in(limit, &fresh);
             fresh.clear();
             for index in taken {
-                self.propose(
-                    self.parent(index, glance),
-                    Bitboard::FULL,
-                    sensed,
-                    limit,
-                    &mut fresh,
-                );
+                self.propose(self.parent(index, glance), Bitboard::FULL, limit, &mut fresh);
             }
             if fresh.len() > 4 * MOST_LINES {
                 fresh.sort_by(|a, b| a.least.total_cmp(&b.least));
@@ -150,7 +158,8 @@ impl Lines {
     }
 
     /// Adds lines for acts that seem illegal where a press waits for its half-move.
-    pub(super) fn suspect(&mut self, now: Millis, sensed: &Sensed) {
+    pub(super) fn suspect(&mut self) {
+        let Self { now, sensed, .. } = *self;
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
@@ -168,14 +177,15 @@ impl Lines {
             fresh |= self.offer(line);
         }
         if fresh {
-            self.grow(now, sensed, Bitboard::FULL);
+            self.on(Bitboard::FULL);
         }
     }
 
     /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
-    /// `n` half-moves of the best line or later.
-    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, n: usize) {
-        let best = &self.best().plies;
+    /// `n` half-moves of the best line or later. Returns true when there are such lines.
+    pub(super) fn suspect_answered(&mut self, n: usize) -> bool {
+        let Self { now, sensed, .. } = *self;
+        let best = &self.lines[0].plies;
         let is_begun = |line: &&Line| {
             let len = line.plies.len();
             (n..=best.len()).contains(&len) && best.begin_alike(&line.plies, len, Ply::is_alike)
@@ -185,18 +195,43 @@ impl Lines {
             let step = Bill::of(Item::Illegal, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
             Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
         };
-        let grown: Vec<_> = self.all().filter(is_begun).filter_map(answer).collect();
+        let grown: Vec<_> = self
+            .lines
+            .iter()
+            .map(Box::as_ref)
+            .filter(is_begun)
+            .filter_map(answer)
+            .collect();
         if grown.is_empty() {
-            return;
+            return false;
         }
         let mut fresh = false;
         for line in grown {
             fresh |= self.offer(line);
         }
         if fresh {
-            self.grow(now, sensed, Bitboard::FULL);
+            self.on(Bitboard::FULL);
         }
-        self.rank(now, sensed);
+        true
+    }
+
+    /// Adds lines in which pieces fell while the last half-move was made.
+    pub(super) fn fallen(&mut self) {
+        let sensed = self.sensed;
+        if sensed.is_felt() {
+            return;
+        }
+        if !self.lines.iter().all(|line| takes_row_for_fall(line, sensed)) {
+            self.lines.retain(|line| !takes_row_for_fall(line, sensed));
+        }
+        let fallen: Vec<Line> = self
+            .lines
+            .iter()
+            .filter_map(|line| with_fall(line, sensed))
+            .collect();
+        for line in fallen {
+            self.offer(line);
+        }
     }
 
     fn parent(&self, index: usize, glance: Glance<'_>) -> Parent<'_> {
@@ -217,18 +252,18 @@ impl Lines {
     /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there for
     /// less. Returns the indices of the lines that are new or have become cheaper: what follows from them is
     /// new or cheaper, too.
-    fn take_in(&mut self, now: Millis, sensed: &Sensed, limit: f32, fresh: &[Proposal]) -> Vec<usize> {
+    fn take_in(&mut self, limit: f32, fresh: &[Proposal]) -> Vec<usize> {
         let mut taken = Vec::new();
         let mut cheaper = Vec::new();
         for proposal in fresh.iter().filter(|proposal| proposal.least <= limit) {
             match self.known(proposal) {
                 None => {
                     taken.push(self.lines.len());
-                    let line = self.made(proposal, now, sensed);
+                    let line = self.made(proposal);
                     self.lines.push(Box::new(line));
                 }
                 Some(i) if proposal.cost < self.lines[i].bill.total() => {
-                    cheaper.push((i, self.made(proposal, now, sensed)));
+                    cheaper.push((i, self.made(proposal)));
                 }
                 Some(_) => {}
             }
@@ -253,7 +288,8 @@ impl Lines {
     }
 
     /// The line that is proposed.
-    fn made(&self, proposal: &Proposal, now: Millis, sensed: &Sensed) -> Line {
+    fn made(&self, proposal: &Proposal) -> Line {
+        let Self { now, sensed, .. } = *self;
         let (parent, candidate) = (&self.lines[proposal.parent], &proposal.candidate);
         let stand = Arc::new(parent.stand.after(candidate));
         let kind = if self.recovering || proposal.guessed {
@@ -266,18 +302,12 @@ impl Lines {
 
     /// Proposes the half-moves that may continue `parent`, touch `squares` and have readings that speak for
     /// them. Proposes none if each would cost more than `limit`.
-    fn propose(
-        &self,
-        parent: Parent<'_>,
-        squares: Bitboard,
-        sensed: &Sensed,
-        limit: f32,
-        into: &mut Vec<Proposal>,
-    ) {
-        let line = parent.line;
+    fn propose(&self, parent: Parent<'_>, squares: Bitboard, limit: f32, into: &mut Vec<Proposal>) {
+        let (line, sensed) = (parent.line, self.sensed);
         let evidence = Evidence { line, sensed };
+        let waits = line.faults.fall.is_some_and(|fall| fall.waits_for_order());
         let least = line.bill.total() + (weight::PLY + line.unpressed()) + parent.differs_after(4);
-        if least > limit || line.waits_for_order() || !evidence.may_go_on() {
+        if least > limit || waits || !evidence.may_go_on() {
             return;
         }
         let traces = Traces::new(evidence);
@@ -321,6 +351,32 @@ impl Lines {
             step,
             cost,
             least: cost + parent.differs_after(explained),
+        }
+    }
+
+    /// Takes a line in unless the same half-moves are there at no higher cost. Returns true when they were
+    /// not there at all.
+    pub(super) fn offer(&mut self, line: Line) -> bool {
+        match self.lines.iter().position(|other| other.same_as(&line)) {
+            Some(i) if line.bill.total() < self.lines[i].bill.total() => self.replace(i, line),
+            Some(_) => {}
+            None => {
+                self.lines.push(Box::new(line));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Replaces line `i` by a likelier line with the same half-moves, which takes over the presses that these
+    /// were given.
+    fn replace(&mut self, i: usize, line: Line) {
+        let known = std::mem::replace(&mut *self.lines[i], line);
+        for (k, old) in known.plies.iter().enumerate() {
+            let plies = &mut self.lines[i].plies;
+            if old.pressed.is_some() && plies.get(k).is_some_and(|ply| ply.pressed.is_none()) {
+                plies[k].pressed = old.pressed;
+            }
         }
     }
 }

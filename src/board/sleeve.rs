@@ -1,0 +1,423 @@
+//! Pieces that a player's hand or sleeve took along while he moved. A fall is one more hypothesis of why
+//! pieces are missing or stand elsewhere at his press. Its rivals are a hand of the opponent and a square
+//! that is not read.
+
+use shakmaty::{Bitboard, Color, Move, Role, Square};
+
+use super::{
+    bill::Item,
+    candidate::Candidate,
+    fall::{Fall, Fallen, MOST_FALLEN},
+    line::Line,
+    placement::Code,
+    ply::Ply,
+    row,
+    sensed::Sensed,
+    stand::targets,
+    weight,
+};
+use crate::time::Millis;
+
+/// A square whose piece was taken along is read to be empty this long after the half-move at the latest: a
+/// scan, and the time that the hand needs on its way back.
+const SLEEVE_MS: u64 = 350;
+/// Two things that happen at once may be told by two scans, this far apart.
+const NEXT_SCAN_MS: u64 = 100;
+/// A piece that came to lie elsewhere before the press is read there this long after the press at the latest.
+const LIES_MS: u64 = 450;
+/// The square that it left is read to be empty this long after the press at the latest.
+const LEFT_MS: u64 = 250;
+/// A piece that is knocked is read elsewhere at most this long after it was gone: within a scan.
+const KNOCK_MS: u64 = 260;
+/// No hand lifts a piece and puts it down in so short a time.
+const AT_ONCE_MS: u64 = 60;
+/// So many of the last half-moves tell whether the players press for every half-move.
+const LATELY: usize = 6;
+
+/// So many squares besides are emptied at once by the half-move itself: its own piece's, and that of what it captures.
+const HELD: usize = 2;
+
+/// When a piece must have left its square to have been taken along by a hand.
+struct Window {
+    by: Color,
+    pressed: Millis,
+    /// When the opponent had completed the half-move before.
+    turn_began: Millis,
+    /// From when until when the hand was over the board.
+    hand: (Millis, Millis),
+    /// When the half-move was made.
+    done: Millis,
+    /// The opponent's hand is at the board.
+    is_answered: bool,
+}
+
+/// True where so many squares came to read nothing at once with one at `left` that no sleeve emptied them: a part of the board is not
+/// read.
+fn went_dark(left: Millis, sensed: &Sensed) -> bool {
+    let emptied = |square: Square| {
+        let since = sensed.since(square);
+        match (sensed.at(square).is_empty(), sensed.before(square).is_empty()) {
+            (true, _) => Some(since),
+            // It reads a piece again.
+            (false, true) => Some(since - sensed.stood_for(square)),
+            (false, false) => None,
+        }
+    };
+    let at_once = |at: &Millis| at.since(left).max(left.since(*at)) <= NEXT_SCAN_MS;
+    Square::ALL
+        .into_iter()
+        .filter_map(emptied)
+        .filter(at_once)
+        .count()
+        > MOST_FALLEN + HELD
+}
+
+impl Window {
+    fn of(line: &Line, last: &Ply, sensed: &Sensed) -> Option<Self> {
+        let pressed = last.pressed?;
+        // King and rook arrive one after the other.
+        let castled = last.kind.legal().filter(|mv| mv.is_castle());
+        let steps = castled.map_or(Bitboard::EMPTY, Candidate::touched);
+        let done = steps
+            .into_iter()
+            .map(|s| sensed.since(s))
+            .fold(last.at, Millis::max);
+        let before = line.plies.len().checked_sub(2).map(|i| &line.plies[i]);
+        let turn_began = before.map_or(last.began, |ply| ply.pressed.unwrap_or(ply.at));
+        // A hand may take the captured piece away before it lifts its own.
+        let emptied = |to| Some(sensed.since(to) - sensed.was_empty_for(to)?);
+        let taken = last.kind.from_to().and_then(|(_, to)| emptied(to));
+        let began = taken
+            .filter(|taken| *taken > turn_began)
+            .map_or(last.began, |taken| taken.min(last.began));
+        Some(Self {
+            by: !line.turn(),
+            pressed,
+            turn_began,
+            // At the press the hand was at the clock.
+            hand: (began, (done + SLEEVE_MS).min(pressed)),
+            done,
+            is_answered: false,
+        })
+    }
+
+    /// When `square` came to show what it shows. If nobody read the board then, it may have been while the hand was over the
+    /// board, or else in its turn. None if it was at another time.
+    fn changed(&self, square: Square, sensed: &Sensed) -> Option<Millis> {
+        let unheard = |from, until| sensed.may_be_seen_at(square, from, until);
+        let (from, until) = self.hand;
+        sensed
+            .seen_at(square)
+            .or_else(|| unheard(from, until))
+            .or_else(|| unheard(self.turn_began, self.pressed))
+    }
+
+    /// When the piece `code` left `home`. What left it while nobody read the board is a piece of the mover: the opponent moves
+    /// his own pieces then.
+    fn left(&self, home: Square, code: Code, sensed: &Sensed) -> Option<Millis> {
+        let own = || code.color() == Some(self.by);
+        let heard = sensed.seen_at(home);
+        heard.or_else(|| self.changed(home, sensed).filter(|_| own()))
+    }
+
+    /// True when a piece that left at `left` and is read nowhere may have been taken along.
+    fn has_missing(&self, left: Millis) -> bool {
+        self.hand.0 <= left + NEXT_SCAN_MS && left <= self.hand.1
+    }
+
+    /// True when a piece that left at `left` and arrived elsewhere at `came` was knocked before the press: no
+    /// hand is so quick, and nobody replies while the mover still holds his piece.
+    fn has_knocked(&self, left: Millis, came: Millis) -> bool {
+        let apart = left.since(came).max(came.since(left));
+        let in_hand = self.hand.0 <= left.min(came) && left.max(came) <= self.done;
+        let most = if in_hand { KNOCK_MS } else { AT_ONCE_MS };
+        apart <= most && left.max(came) <= self.pressed
+    }
+
+    /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
+    fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
+        // After the press the opponent may move pieces himself, and takes longer to do so than a knock.
+        let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
+        let left_by = if code.color() == Some(self.by) && !self.is_answered {
+            self.pressed + LEFT_MS
+        } else if at_once && !self.is_answered {
+            self.pressed + NEXT_SCAN_MS
+        } else {
+            self.pressed
+        };
+        self.turn_began <= came && left <= left_by && came <= self.pressed + LIES_MS
+    }
+}
+
+/// The fall during the last half-move, if the readings allow one.
+fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
+    let last = line.plies.last()?;
+    last.kind.legal()?;
+    let missing = line.differing & !sensed.placement().occupied() & !unread_rows(line, sensed);
+    if missing.is_empty() {
+        return None;
+    }
+    let mut window = Window::of(line, last, sensed)?;
+    if !missing
+        .into_iter()
+        .any(|home| may_have_fallen(line, home, &window, sensed))
+    {
+        return None;
+    }
+    let moved = last.kind.from_to();
+    // If nobody read that the moved piece left its square, a missing piece of its kind may be the one
+    // that moved.
+    let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
+    let twin = moved
+        .filter(|(from, _)| left_unread(from))
+        .map(|(_, to)| sensed.at(to));
+    let mut astray: Vec<Square> = line.misplaced(sensed).into_iter().collect();
+    window.is_answered = !astray.is_empty() && is_answered(line, &window, &astray, sensed);
+    let (mut like_reply, mut left_late) = (false, false);
+    let mut first_left = None::<Millis>;
+    let mut pieces = Vec::new();
+    for home in missing {
+        let code = line.expects(home);
+        let own = moved.is_some_and(|(from, to)| home == from || home == to);
+        if code.is_empty() || own || twin == Some(code) {
+            continue;
+        }
+        let Some(left) = window.left(home, code, sensed) else {
+            continue;
+        };
+        // A piece that lies where a reply of the opponent would put it is that reply, or begins it,
+        // unless it came there faster than a hand.
+        let displaced = |s: &Square| {
+            let came = window.changed(*s, sensed).unwrap_or_else(|| sensed.since(*s));
+            let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
+            let window = window.has_displaced(code, left, came);
+            // A piece like the one that moved, on the square that this one has left, is rather that one, and the other has moved.
+            let is_twin = moved.is_some_and(|(from, to)| *s == from && line.expects(to) == code);
+            sensed.at(*s) == code && !is_twin && window && (knocked || !is_reply(line, home, *s, code))
+        };
+        let lies = astray.iter().position(displaced);
+        let lies = lies.map(|i| astray.swap_remove(i));
+        like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code));
+        left_late |= left > window.pressed;
+        let carried = || sensed.read_elsewhere(code, line.placement().squares_of(code), left);
+        // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
+        let king = code.piece().is_some_and(|piece| piece.role == Role::King);
+        if king && lies.is_some() {
+            return None;
+        }
+        if lies.is_some() || window.has_missing(left) && !carried() && !went_dark(left, sensed) {
+            first_left = Some(first_left.map_or(left, |first| first.min(left)));
+            pieces.push(Fallen {
+                home,
+                code,
+                lies,
+                back: false,
+            });
+        }
+    }
+    let mut fall = Fall::new(window.by, window.pressed, &pieces)?;
+    let two_hands = first_left.is_some_and(|left| is_replying(line, &fall, &window, left, sensed));
+    let like_move = |piece: &Fallen| {
+        let own = piece.code.color() == Some(window.by);
+        own && piece
+            .lies
+            .is_some_and(|lies| is_far_on_its_way(line, piece, lies))
+    };
+    let is_heard = |s: Square| sensed.seen_at(s).is_some();
+    let unheard = |piece: &Fallen| !is_heard(piece.home) || piece.lies.is_some_and(|s| !is_heard(s));
+    let (unheard, like_move) = (fall.pieces().any(unheard), fall.pieces().any(like_move));
+    fall.like_reply = like_reply;
+    fall.unheard = unheard;
+    fall.like_move = like_move;
+    fall.left_late = left_late;
+    fall.two_hands = two_hands;
+    Some(fall)
+}
+
+/// The squares of pieces that are not read because nothing is read of their rank or file.
+fn unread_rows(line: &Line, sensed: &Sensed) -> Bitboard {
+    let occupied = sensed.placement().occupied();
+    let pieces = line.stand.placement().occupied();
+    let vanished = |square| sensed.vanished_at(square, line.stand.placement().at(square));
+    row::unread(pieces & !occupied, occupied) | row::vanished(pieces, vanished)
+}
+
+/// True when the pieces that fell, as `line` has it, are those of a rank or file that is not read. The last of them may have
+/// vanished a scan later.
+pub(super) fn takes_row_for_fall(line: &Line, sensed: &Sensed) -> bool {
+    let fall = line.faults.fall.filter(|fall| !fall.is_over());
+    fall.is_some_and(|fall| (fall.homes() & unread_rows(line, sensed)).any())
+}
+
+/// True when at `left` the mover's hand was no longer over the board, and the opponent had lifted a piece for his reply.
+fn is_replying(line: &Line, fall: &Fall, window: &Window, left: Millis, sensed: &Sensed) -> bool {
+    let lifted = |s: Square| {
+        let gone = sensed.at(s).is_empty() && line.expects(s).color() == Some(!window.by);
+        gone && (window.done..left).contains(&sensed.since(s))
+    };
+    let missing = line.differing & !fall.squares();
+    left > window.hand.1 && missing.into_iter().any(lifted)
+}
+
+/// False when the time at which the piece of `home` left it tells that it has not fallen: as a rule the opponent has lifted it.
+fn may_have_fallen(line: &Line, home: Square, window: &Window, sensed: &Sensed) -> bool {
+    let code = line.expects(home);
+    let Some(left) = window.left(home, code, sensed) else {
+        return false;
+    };
+    let came = |s| window.changed(s, sensed).unwrap_or_else(|| sensed.since(s));
+    let mut others = (line.differing & sensed.placement().occupied()).into_iter();
+    window.has_missing(left)
+        || others.any(|s| sensed.at(s) == code && window.has_displaced(code, left, came(s)))
+}
+
+/// True when the opponent's hand is at the board: it has put down a reply, or lifted a piece since the press.
+fn is_answered(line: &Line, window: &Window, astray: &[Square], sensed: &Sensed) -> bool {
+    let missing = line.differing.into_iter().filter(|s| sensed.at(*s).is_empty());
+    missing.into_iter().any(|home| {
+        let code = line.expects(home);
+        let mut lies = astray.iter().filter(|s| sensed.at(**s) == code).peekable();
+        let theirs = code.color() == Some(!window.by) && sensed.since(home) > window.pressed;
+        theirs && lies.peek().is_none() || lies.any(|s| is_reply(line, home, *s, code))
+    })
+}
+
+/// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
+fn is_reply(line: &Line, home: Square, to: Square, code: Code) -> bool {
+    let reaches = |mv: &&Move| match **mv {
+        Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
+        _ => Candidate::touched(**mv).contains(home),
+    };
+    let mut replies = line.moves().iter().filter(reaches);
+    replies.any(|mv| line.stand.candidate(*mv).changes().contains(&(to, code)))
+}
+
+/// `line` with the fall that explains its missing pieces, if there is one.
+pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
+    let known = line.faults.fall.map(|fall| fall.pressed);
+    if known.is_some() && known == line.plies.last()?.pressed {
+        return None;
+    }
+    let fall = fallen(line, sensed)?;
+    let mut with = line.clone();
+    // Two squares of one dump changed in no time as far as anybody knows, as in a lump. A hand takes longer.
+    let at_once = |piece: &Fallen, lies: Square| {
+        sensed.least_between(sensed.since(piece.home), sensed.since(lies)) <= KNOCK_MS
+    };
+    let knocked = |piece: &Fallen, lies: Square| {
+        let in_error = || is_in_error(line, &fall, piece, lies, sensed);
+        (at_once(piece, lies) || in_error()) && !walks(line, &fall, piece, lies)
+    };
+    let price = |piece: &Fallen| match piece.code.color() {
+        _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
+        _ if piece.lies.is_some() => weight::CARRIED,
+        color if color == Some(fall.by) => weight::FELL_OWN,
+        _ => weight::FELL_THEIRS,
+    };
+    let first = fall.pieces().map(price).fold(0.0, f32::max);
+    let more = fall.pieces().count() as f32 - 1.0;
+    with.charge(Item::Displaced, first + weight::FELL_TOO * more);
+    let in_no_time = |piece: &Fallen| piece.lies.is_none_or(|lies| knocked(piece, lies));
+    let is_captured = |piece: &Fallen| {
+        let carried = piece.lies.is_some_and(|lies| !at_once(piece, lies));
+        carried && line.moves().iter().any(|mv| mv.to() == piece.home)
+    };
+    let mut assumed = fall;
+    assumed.knocked = fall.pieces().all(in_no_time);
+    assumed.like_capture = fall.pieces().any(is_captured);
+    with.faults.fall = Some(assumed);
+    with.hold_against(fall.squares(), sensed);
+    Some(with)
+}
+
+/// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
+/// took: it has put back on the wrong square what it had knocked over.
+fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
+    let (left, came) = (sensed.since(piece.home), sensed.since(lies));
+    let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
+    let last = line.plies.last().and_then(|ply| ply.kind.legal());
+    let castled = last.filter(|mv| mv.is_castle());
+    // The rook of a castling may never have come to where it belongs.
+    let was_read = sensed.before(piece.home) == piece.code
+        || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
+    let is_own = piece.code.color() == Some(fall.by);
+    is_own && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
+}
+
+/// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
+/// on the next square, and this line is behind what was played or out of step with it. A line is behind
+/// if squares differ that are no part of `fall`. It is out of step if an earlier half-move lacks its
+/// press, or if the last half-move was read before one that it follows.
+fn walks(line: &Line, fall: &Fall, piece: &Fallen, lies: Square) -> bool {
+    let behind = (line.differing & !fall.squares()).any();
+    let mut answered = Millis::default();
+    let mut lately = line.plies.backwards().take(LATELY);
+    let read = lately.next().map(|last| last.at);
+    let mut unpressed = false;
+    for ply in lately {
+        answered = answered.max(ply.at);
+        unpressed |= ply.pressed.is_none();
+    }
+    let out_of_step = unpressed || read.is_some_and(|read| read < answered);
+    (behind || out_of_step) && is_far_on_its_way(line, piece, lies)
+}
+
+/// True when `piece` lies where its own way leads it, further than on the next square.
+fn is_far_on_its_way(line: &Line, piece: &Fallen, lies: Square) -> bool {
+    piece.home.distance(lies) > 1 && is_on_its_way(line, piece, lies)
+}
+
+/// True when `piece` lies where its own way leads it.
+fn is_on_its_way(line: &Line, piece: &Fallen, lies: Square) -> bool {
+    let way = |piece_of| targets(line.stand.board(), piece.home, piece_of).contains(lies);
+    piece.code.piece().is_some_and(way)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    use crate::board::{Bill, Placement, PlyKind, Stand};
+
+    fn board() -> (Arc<Stand>, Sensed) {
+        let stand = Arc::new(Stand::initial());
+        let mut sensed = Sensed::default();
+        sensed.replace(Millis(0), &Placement::from(stand.board()));
+        (stand, sensed)
+    }
+
+    /// What the hypothesis of a fall pays for the fall: White's knight of g1 was gone when White pressed after
+    /// e2-e4 and is read on `lies`, while `missing` reads nothing.
+    fn fall_of_the_knight(lies: Square, missing: Option<Square>) -> f32 {
+        let (stand, mut sensed) = board();
+        let mut line = Line::new(stand, &sensed, Millis(0));
+        sensed.set(Millis(1000), Square::E2, Code::EMPTY);
+        sensed.set(Millis(1200), Square::E4, Code(1));
+        let candidate = line.stand.candidates().find(|c| c.mv.to() == Square::E4);
+        let candidate = candidate.expect("a legal half-move");
+        let after = Arc::new(line.stand.after(&candidate));
+        let kind = PlyKind::Legal(candidate.mv);
+        line = line.played(kind, after, &sensed, Millis(1200), &Bill::default());
+        sensed.set(Millis(1300), Square::G1, Code::EMPTY);
+        sensed.set(Millis(1320), lies, Code(3));
+        if let Some(square) = missing {
+            sensed.set(Millis(100), square, Code::EMPTY);
+        }
+        line.hold_against(Bitboard::FULL, &sensed);
+        line.pressed_by(Color::White, Millis(1500));
+        let fallen = with_fall(&line, &sensed).expect("the knight may have fallen");
+        let items = fallen.account(&sensed, Millis(1500)).items();
+        let displaced = items.iter().find(|(item, _)| *item == Item::Displaced);
+        displaced.map_or(0.0, |(_, nats)| *nats)
+    }
+
+    #[test]
+    fn a_piece_that_went_its_own_way_was_carried_if_another_square_differs() {
+        let costs = |lies, missing, nats: f32| (fall_of_the_knight(lies, missing) - nats).abs() < 1e-3;
+        assert!(costs(Square::F3, None, weight::DISPLACED));
+        assert!(costs(Square::G3, Some(Square::A7), weight::DISPLACED));
+        assert!(costs(Square::F3, Some(Square::A7), weight::CARRIED));
+    }
+}
