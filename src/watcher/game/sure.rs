@@ -24,9 +24,6 @@ const SHAKY: usize = 24;
 /// second.
 const TOLD_MS: u64 = 1500;
 
-/// A player has so many pawns.
-const PAWNS: usize = 8;
-
 /// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
 const UNREAD_MS: u64 = 5000;
 
@@ -215,8 +212,8 @@ impl Trust<'_> {
         soon && unpressed || unheard && self.is_board_faulty()
     }
 
-    /// True when the record has an illegal half-move that was answered, and the watcher only suspected it, or nobody heard the answer, or a
-    /// lump came since it was made: somebody may have put it right before the answer.
+    /// True when the record has an illegal half-move that was answered, and the watcher only suspected it, or nobody heard the answer or
+    /// what followed it, or a lump came since it was made: somebody may have put it right before the answer.
     fn rests_on_doubtful_act(&self, ctx: &Ctx<'_>) -> bool {
         let record = &self.course.record;
         let first = record.plies().saturating_sub(SHAKY);
@@ -227,8 +224,8 @@ impl Trust<'_> {
         };
         record.iter().enumerate().skip(first).any(|(i, made)| {
             let is_answered = made.kind.legal().is_none() && made.completed_by == CompletedBy::Reply;
-            let answer = record.get(i + 1).map(|made| made.completed_by);
-            let is_unheard = answer == Some(CompletedBy::Recovered);
+            let mut next = record.iter().skip(i + 1).take(2);
+            let is_unheard = next.any(|made| made.completed_by == CompletedBy::Recovered);
             let in_lump = ctx.lumped.is_some_and(|lumped| made.at <= lumped);
             is_answered && (!is_said(i + 1) || is_unheard || in_lump)
         })
@@ -366,8 +363,10 @@ impl Trust<'_> {
     /// clock is whose may follow from its half-move.
     fn has_surplus(&self) -> bool {
         let start = self.course.record.start.placement();
-        let pawns = |color: Color| start.squares_of(Code::from(color.pawn())).count();
-        Color::ALL.into_iter().any(|color| pawns(color) > PAWNS)
+        let pawns = |of: &Placement, color: Color| of.squares_of(Code::from(color.pawn())).count();
+        Color::ALL
+            .into_iter()
+            .any(|color| pawns(start, color) > pawns(&Placement::ARRAY, color))
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
