@@ -12,7 +12,7 @@ const UNHEARD_OF: usize = 10;
 pub(super) struct Outcome {
     /// Offences that are neither said nor suspected.
     missed: Vec<String>,
-    /// The same, of those that were done while nobody listened.
+    /// The same, of those that were done while nobody listened; and games with other half-moves of which that is true.
     unheard: Vec<String>,
     /// Games with other half-moves.
     otherwise: Vec<String>,
@@ -31,7 +31,12 @@ impl Outcome {
             let (got, expected) = (moves(&played.got), moves(&played.expected));
             if got != expected {
                 let otherwise = format!("{what}: {got:?} instead of {expected:?}");
-                outcome.otherwise.push(otherwise);
+                let of = if played.is_deaf {
+                    &mut outcome.unheard
+                } else {
+                    &mut outcome.otherwise
+                };
+                of.push(otherwise);
             }
             let (suspected, unheard) = (suspicions(&played.got), played.unheard());
             let (got, mut left) = (accusations(&played.got), accusations(&played.expected));

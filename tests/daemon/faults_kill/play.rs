@@ -106,6 +106,8 @@ pub(super) struct Played {
     pub(super) expected: Vec<Value>,
     /// When nobody listened, in seconds.
     away: Vec<RangeInclusive<f64>>,
+    /// The board tells only who asks, and for long nobody did: nobody heard which of its half-moves were pressed for, and when.
+    pub(super) is_deaf: bool,
 }
 
 impl Played {
@@ -204,7 +206,11 @@ async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
 
 /// What the journal had in the end, and what `replay` says.
 async fn play(one: Try) -> Played {
-    let Try { name, when, .. } = one;
+    let Try {
+        name,
+        when,
+        over_line,
+    } = one;
     let folder = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let capture = led_in(read_capture(&fixtures.join(name).with_extension("dgtcap")).unwrap());
@@ -239,7 +245,9 @@ async fn play(one: Try) -> Played {
         When::Every(part) => every(part, EVERY, end),
         When::EndedEvery(part, ms) => every(part, ms, end),
     };
+    let is_deaf = over_line && matches!(when, When::Suspended(..));
     let back = match when {
+        When::Suspended(_, ms) if is_deaf => Duration::from_millis(ms),
         When::Suspended(..) => Duration::ZERO,
         _ => LISTENS,
     };
@@ -269,6 +277,7 @@ async fn play(one: Try) -> Played {
         got: kept,
         expected,
         away,
+        is_deaf,
     }
 }
 
