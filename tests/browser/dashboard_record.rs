@@ -81,6 +81,11 @@ fn a_wrong_result_and_back(evening: &mut Evening) {
         placement.starts_with("r1bqkb1r/1ppp1ppp/p1n2n2").then_some(())
     });
     assert_eq!(evening.moves("1", 1).split(' ').count(), 6);
+    // The question moves the buttons below it.
+    evening.sees(
+        "that it is played on",
+        "document.body.textContent.includes('The game has a result, and it is played on')",
+    );
     evening.asks(".acts [data-verb=resume]");
     evening.fill("reason", "it was board 2");
     evening.sends();

@@ -84,7 +84,18 @@ impl Browser {
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome", "goog:chromeOptions": chrome, "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        let session = browser.call("POST", "/session", &wanted);
+        // On a busy machine a browser may not come up, and its driver answers with nothing.
+        let deadline = Instant::now() + PATIENCE;
+        let session = loop {
+            let answer = http(browser.port, "POST", "/session", "", &wanted).1;
+            let session = serde_json::from_str::<Value>(&answer).map(|mut answer| answer["value"].take());
+            if let Ok(session) = session
+                && session["sessionId"].is_string()
+            {
+                break session;
+            }
+            assert!(Instant::now() < deadline, "no browser: {answer}");
+        };
         browser.session = session["sessionId"].as_str().expect("a session").to_owned();
         Some(browser)
     }
