@@ -104,9 +104,7 @@ impl Trust<'_> {
         let stood = finding.target.as_ref().unwrap_or(&finding.before).placement();
         let unknown = unknown
             || match finding.kind {
-                IrregularityKind::FlagFall => {
-                    self.is_unheard_flag(ctx, finding.at) || self.is_led_to() || self.has_surplus()
-                }
+                IrregularityKind::FlagFall => self.is_unheard_flag(ctx, finding.at) || self.is_led_to(),
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
@@ -357,16 +355,6 @@ impl Trust<'_> {
         let is_pressed = |made: &Made| made.completed_by == CompletedBy::Clock && made.kind.legal().is_some();
         let bears_out = |two: &[Made]| two.iter().all(is_pressed);
         record.iter().any(is_nameless) && !record.windows(2).any(bears_out)
-    }
-
-    /// True when the game began with more pawns of one colour than there are: one of them is the other player's, and which side of the
-    /// clock is whose may follow from its half-move.
-    fn has_surplus(&self) -> bool {
-        let start = self.course.record.start.placement();
-        let pawns = |of: &Placement, color: Color| of.squares_of(Code::from(color.pawn())).count();
-        Color::ALL
-            .into_iter()
-            .any(|color| pawns(start, color) > pawns(&Placement::ARRAY, color))
     }
 
     /// True when the watcher corrected something in this game, or was not certain of it: the record may be
