@@ -2,10 +2,9 @@
 //! the players, so each of its readings stands for that. The initial position shows which pieces these are.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, Rank, Role, Square, attacks};
+use shakmaty::{Color, Rank, Role, Square, attacks};
 
 use super::{
-    kept::bits,
     orientation::Orientation,
     placement::{Code, Placement},
     sensed::SCAN_MS,
@@ -32,12 +31,9 @@ pub struct WrongChip {
     is: u8,
     /// Another piece has stood there since.
     taken: bool,
-    /// The squares on which it is replaced if it is a pawn, in the board's own order.
-    #[serde(default, with = "bits")]
-    last_rank: Bitboard,
     /// Since when this is known.
     since: Millis,
-    /// The number of the game in which people were told of it last.
+    /// The highest number of a game in which people were told of it.
     told_in: u32,
 }
 
@@ -67,7 +63,7 @@ pub struct Chips {
     wrong: Vec<WrongChip>,
     /// Pieces that a wrong chip is read as, and that were lifted and not put down, the last one last.
     lifted: Vec<Lifted>,
-    /// Which way round the board lies on which the chips were found to be wrong.
+    /// Which way round the board lies.
     way: Orientation,
     /// Where such a piece was read that nobody had lifted: its own square may not have been scanned yet.
     landed: Option<(u8, PieceCode, Millis)>,
@@ -112,9 +108,15 @@ impl Chips {
         }
     }
 
+    /// The board lies this way round.
+    pub fn lie(&mut self, way: Orientation) {
+        self.way = way;
+    }
+
     /// The wrong chips of which people are to be told in game `number`, once, where they have been known for `ms` milliseconds.
     pub fn to_tell(&mut self, now: Millis, number: u32, ms: u64) -> Vec<WrongChip> {
-        let due = |chip: &&mut WrongChip| chip.told_in != number && now.since(chip.since) >= ms;
+        // The copy of a game that is watched beside it has a number of its own.
+        let due = |chip: &&mut WrongChip| chip.told_in < number && now.since(chip.since) >= ms;
         let mut told = Vec::new();
         for chip in self.wrong.iter_mut().filter(due) {
             chip.told_in = number;
@@ -126,7 +128,7 @@ impl Chips {
     /// When somebody is to be told of a wrong chip in game `number` that has been known for `ms` milliseconds then.
     #[must_use]
     pub fn due(&self, number: u32, ms: u64) -> Option<Millis> {
-        let untold = self.wrong.iter().filter(|chip| chip.told_in != number);
+        let untold = self.wrong.iter().filter(|chip| chip.told_in < number);
         untold.map(|chip| chip.since + ms).min()
     }
 
@@ -251,7 +253,7 @@ impl Chips {
             return piece;
         }
         match self.put_down(now, known, square, piece) {
-            Some(i) if self.wrong[i].last_rank.contains(Square::new(square.into())) => {
+            Some(i) if is_last_rank(self.way.square(square), self.wrong[i].is()) => {
                 // What comes there replaces the pawn.
                 self.wrong[i].taken = true;
                 piece
@@ -396,14 +398,10 @@ impl Chips {
     }
 }
 
-/// The squares, in the board's own order, on which `piece` is replaced if it is a pawn.
-fn last_rank(way: Orientation, piece: Code) -> Bitboard {
+/// True where `piece` is a pawn, and is replaced on `square`.
+fn is_last_rank(square: Square, piece: Code) -> bool {
     let pawn = piece.piece().filter(|piece| piece.role == Role::Pawn);
-    let Some(rank) = pawn.map(|pawn| pawn.color.fold_wb(Rank::Eighth, Rank::First)) else {
-        return Bitboard::EMPTY;
-    };
-    let raw = (0..64_u8).filter(|raw| way.square(*raw).rank() == rank);
-    raw.map(|raw| Square::new(raw.into())).collect()
+    pawn.is_some_and(|pawn| square.rank() == pawn.color.fold_wb(Rank::Eighth, Rank::First))
 }
 
 /// The wrong chips of the whole initial position that is `read` now, and which way round the board lies. None if it is no initial position,
@@ -424,7 +422,6 @@ fn wrong_in_array(now: Millis, read: &Squares) -> Option<(Orientation, Vec<Wrong
                 reads: seen.at(square).0,
                 is: is.0,
                 taken: false,
-                last_rank: last_rank(way, is),
                 since: now,
                 told_in: 0,
             })

@@ -49,7 +49,7 @@ impl Fit {
 }
 
 /// The clock, with its sides assigned to players.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
     watch: LeverWatch,
     /// Whether a clock is attached; none before the board has told.
@@ -67,8 +67,8 @@ pub(super) struct Clock {
     pub(super) started_at: Millis,
     /// From when to when it stood the last times, the latest first.
     stood_in: [(Millis, Millis); 2],
-    /// When nobody heard last whether it ran: the board kept presses for whoever would ask, and no more.
-    unheard: Option<(Millis, Millis)>,
+    /// Until when nobody heard last whether it ran: the board kept presses for whoever would ask, and no more.
+    unheard_until: Option<Millis>,
     /// It ran already when its first frame came, so that nobody heard when it was started.
     found_running: bool,
     /// What the presses in a row that did not fit add up to.
@@ -227,6 +227,7 @@ impl Clock {
             stopped_at: self.stopped_at,
             started_at: self.started_at,
             stood_in: self.stood_in,
+            unheard_until: self.unheard_until,
         })
     }
 
@@ -236,6 +237,7 @@ impl Clock {
         self.gains = shown.map_or([0; 2], |shown| shown.gains_s.map(|gain| u64::from(gain) * 1000));
         self.started_at = shown.map_or(self.started_at, |shown| shown.started_at.min(now));
         self.stood_in = shown.map_or(self.stood_in, |shown| shown.stood_in);
+        self.unheard_until = shown.map_or(self.unheard_until, |shown| shown.unheard_until);
     }
 
     /// When it was heard last, before a gap, by the wall clock.
@@ -300,14 +302,14 @@ impl Clock {
         self.stood_in.iter().any(stood)
     }
 
-    /// Nobody heard whether it ran between `from` and `until`.
-    pub(super) fn was_unheard(&mut self, from: Millis, until: Millis) {
-        self.unheard = Some((from, until));
+    /// Nobody heard whether it ran before `until`.
+    pub(super) fn was_unheard(&mut self, until: Millis) {
+        self.unheard_until = Some(until);
     }
 
     /// True where it was started again after `from`, and by `until`, or may have been.
     pub(super) fn started_between(&self, from: Millis, until: Millis) -> bool {
-        let mut ends = self.stood_in.iter().chain(&self.unheard).map(|(_, to)| *to);
+        let mut ends = self.stood_in.iter().map(|(_, to)| *to).chain(self.unheard_until);
         ends.any(|to| from < to && to <= until)
     }
 

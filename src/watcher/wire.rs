@@ -334,9 +334,7 @@ impl Ear<'_> {
         let world = &mut self.core.world;
         world.timing.within = Some((from, until));
         world.board.sensed.is_unmeasured(from, until);
-        world.clock.was_unheard(from, until);
-        // No line gathers for so long.
-        world.timing.lumped = world.timing.lumped.max(Some(until));
+        world.clock.was_unheard(until);
         let ahead = told
             .iter()
             .map(|message| self.take(now, now, message, &mut Comes::Together))

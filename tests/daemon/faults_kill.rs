@@ -10,7 +10,7 @@ use fastrand::Rng;
 
 use self::{
     outcome::Outcome,
-    play::{Played, Try, When, accusations, play_all},
+    play::{A_MINUTE, Played, Try, When, accusations, play_all},
 };
 use crate::{hall::moves, offences::OFFENCES};
 
@@ -140,7 +140,7 @@ async fn a_process_that_is_suspended_accuses_nobody_and_has_the_games() {
     if is_full() {
         let a_minute = std::iter::repeat_with(|| {
             let name = OFFENCES[random.usize(..OFFENCES.len())];
-            Try::new(name, When::Suspended(random.f64(), 60_000))
+            Try::new(name, When::Suspended(random.f64(), A_MINUTE))
         });
         let mut a_minute: Vec<_> = a_minute.take(20).collect();
         a_minute.iter_mut().take(5).for_each(|one| *one = one.over_line());

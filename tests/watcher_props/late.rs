@@ -205,6 +205,12 @@ fn what_was_said_falsely_once_is_not_said() {
         ("lever-springs-back", 2000, 5499),
         // A change and a frame came in one instant, after little more than a second.
         ("knocked-over-and-put-back-after-the-press", 1000, 5122),
+        // Hands moved a piece while the clock stood, and it was started and pressed in the lump or after it.
+        ("position-set-up-while-the-clock-stood", 60_000, 7293),
+        ("position-set-up-while-the-clock-stood", 2000, 9025),
+        ("position-set-up-while-the-clock-stood", 5000, 8485),
+        ("a-pawn-left-astray-while-the-clock-stood", 2000, 4875),
+        ("a-pawn-left-astray-while-the-clock-stood", 5000, 6469),
     ] {
         assert_eq!(
             accused_falsely(fixtures[name], ms, from, false),
@@ -225,6 +231,11 @@ fn what_was_said_falsely_once_is_not_said() {
         // Two frames did.
         ("lever-springs-back", 1000, 5292),
         ("lever-springs-back", 1000, 8225),
+        // The clock stood, or a half-move was taken back beside it.
+        ("position-set-up-while-the-clock-stood", 2000, 9025),
+        ("position-set-up-while-the-clock-stood", 10_000, 7446),
+        ("flag-falls-and-the-players-play-on", 5000, 15_095),
+        ("taken-back-and-made-otherwise-while-the-clock-stands", 5000, 8697),
     ] {
         assert_eq!(accused_falsely(fixtures[name], ms, from, true), [""; 0], "{name}");
     }

@@ -130,13 +130,57 @@ fn and_the_offences_are_said() {
 /// before, and pieces that were put back beside it.
 #[test]
 fn what_was_said_falsely_on_a_line_is_not_said() {
-    for (name, first, every, away, kills) in [
-        ("illegal-piece-cannot-move-so", 1263, 4496, 611, false),
-        ("lever-springs-back", 3836, 4317, 798, true),
-        ("illegal-found-later", 1551, 2994, 999, true),
+    for (name, boards, first, every, away, kills) in [
+        ("illegal-piece-cannot-move-so", 1, 1263, 4496, 611, false),
+        ("lever-springs-back", 1, 3836, 4317, 798, true),
+        ("illegal-found-later", 1, 1551, 2994, 999, true),
+        // Nobody heard that the clock was stopped and started.
+        (
+            "taken-back-and-made-otherwise-while-the-clock-stands",
+            1,
+            6056,
+            39_780,
+            6848,
+            true,
+        ),
+        (
+            "position-set-up-while-the-clock-stood",
+            12,
+            6843,
+            38_460,
+            4186,
+            false,
+        ),
+        // What an illegal half-move led to was suspected, and the next accusation rested on it.
+        (
+            "wrong-piece-moves-and-is-replaced",
+            12,
+            7800,
+            94_380,
+            11_275,
+            true,
+        ),
+        (
+            "second-offence-against-a-bare-king",
+            12,
+            5405,
+            32_600,
+            5922,
+            false,
+        ),
+        // A suspected press without a move comes before the half-move that it makes another one.
+        (
+            "press-without-a-move-that-is-answered",
+            12,
+            4500,
+            53_640,
+            3868,
+            false,
+        ),
     ] {
         let fixture = recorded(name);
-        let got = struck(&[&fixture.capture], Strikes { first, every, away }, kills).remove(0);
+        let captures = vec![&fixture.capture; boards];
+        let got = struck(&captures, Strikes { first, every, away }, kills).remove(0);
         let besides = accused_besides(&got, &fixture.whole().events, true);
         assert_eq!(besides, [""; 0], "{name}");
     }

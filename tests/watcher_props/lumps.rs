@@ -27,6 +27,8 @@ struct Count {
     said: usize,
     suspected: usize,
     silent: Vec<String>,
+    /// Of the next game, which was set up and begun in the lump, that its array was wrong.
+    silent_arrays: usize,
 }
 
 fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
@@ -56,6 +58,10 @@ fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
             let mut found = late.iter().filter(|it| it.tells_of(offence)).peekable();
             if found.peek().is_none() {
                 let (kind, ply) = (offence.what.kind.as_str(), offence.what.ply);
+                if offence.what.kind == IrregularityKind::InitialPositionWrong {
+                    count.silent_arrays += 1;
+                    continue;
+                }
                 count
                     .silent
                     .push(format!("{ms} ms, {name} from {from}: {kind}@{ply}"));
@@ -100,27 +106,30 @@ fn a_knock_and_an_early_reply_are_the_same_bytes_in_a_lump() {
     assert!(in_a_lump(&knocked) == in_a_lump(&replied));
 }
 
-/// Nearly all are told. What is silent are above all pieces that fell at the press, for that they did is a matter of a quarter of a
-/// second; and pieces that lack in the array of the next game where that is set up and begun within the lump. In full 193 of 11,400
-/// were silent, 73 of them of such arrays.
+/// Nearly all are told. What is silent are above all pieces that fell at the press: that they did is a matter of a quarter of a
+/// second. Of 88 it was 1, and in full 120 of 11,400. Besides, the next game is not known where it is set up wrongly and begun within
+/// the lump: 73 wrong arrays.
 #[test]
 fn an_offence_in_a_lump_is_not_passed_over() {
-    let (all, seeds, step, most): (&[u64], _, _, _) = if is_full() {
-        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1, 200)
+    let (all, seeds, step, most, most_arrays): (&[u64], _, _, _, _) = if is_full() {
+        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1, 120, 75)
     } else {
-        (&[2000, 20_000], 1..2, 2, 2)
+        (&[2000, 20_000], 1..2, 2, 2, 2)
     };
-    let (mut told, mut silent) = (0, Vec::new());
+    let (mut told, mut silent, mut arrays) = (0, Vec::new(), 0);
     for ms in all {
         let count = count(*ms, seeds.clone(), step);
         told += count.said + count.suspected;
         silent.extend(count.silent);
+        arrays += count.silent_arrays;
     }
+    println!("{arrays} wrong arrays of a next game neither said nor suspected");
     let of = told + silent.len();
     println!(
         "{told} of {of} told; neither said nor suspected:\n{}",
         silent.join("\n")
     );
     let count = silent.len();
+    assert!(arrays <= most_arrays, "{arrays} arrays");
     assert!(count <= most, "{count} of {of} silent:\n{}", silent.join("\n"));
 }

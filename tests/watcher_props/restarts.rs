@@ -354,6 +354,9 @@ fn nor_is_what_was_said_falsely_after_seconds_away() {
         ("position-set-up-while-the-clock-stood", 11_067, 300),
         ("position-set-up-while-the-clock-stood", 11_412, 300),
         ("lever-turned-before-the-first-half-move", 10_440, 300),
+        ("a-pawn-left-astray-while-the-clock-stood", 5574, 1862),
+        ("a-pawn-left-astray-while-the-clock-stood", 12_865, 1053),
+        ("next-game-with-king-and-queen-exchanged", 2725, 3203),
     ] {
         let fixture = recorded(name);
         let wanted = told(fixture.whole()).1;

@@ -129,6 +129,13 @@ fn what_was_said_falsely_under_kills_is_not_said() {
         ("promotion-by-capture-taken-at-once", 5, 2553, 521),
         ("takeback-started-at-once", 3281, 4690, 534),
         ("famous-sambuev-noritsyn-2017-not-read", 3380, 4015, 449),
+        // Hands moved a piece while the clock stood.
+        ("position-set-up-while-the-clock-stood", 1876, 3083, 322),
+        ("position-set-up-while-the-clock-stood", 3440, 3846, 330),
+        ("position-set-up-while-the-clock-stood", 1776, 3046, 297),
+        // Nobody heard the answer to an illegal half-move, or what followed it.
+        ("illegal-capture-en-passant-overlooked", 3038, 4385, 428),
+        ("illegal-capture-en-passant-overlooked", 255, 2884, 374),
     ] {
         let fixture = recorded(name);
         let got = killed(&fixture.capture, Strikes { first, every, away });

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
-use super::{EARLIER, Sensed, Unheard};
+use super::{EARLIER, Sensed, Unheard, lumps::Lumps};
 use crate::{
     board::{
         kept::{KeptSquare, bits},
@@ -37,6 +37,8 @@ pub struct KeptSensed {
     ever_read: Bitboard,
     #[serde(default)]
     unheard: Unheard,
+    #[serde(default)]
+    lumps: Lumps,
 }
 
 impl Sensed {
@@ -63,6 +65,7 @@ impl Sensed {
             dead: self.dead,
             ever_read: self.ever_read,
             unheard: self.unheard,
+            lumps: self.lumps,
         }
     }
 }
@@ -90,6 +93,7 @@ impl KeptSensed {
             dead: self.dead,
             ever_read: self.ever_read,
             unheard: self.unheard,
+            lumps: self.lumps,
             ..Sensed::default()
         };
         for (KeptSquare(square), readings) in &self.earlier {

@@ -1,9 +1,11 @@
 //! Lumps of messages: the order of what they tell is right, and nobody measured its times.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Millis;
 
 /// The bounds of the last two lumps, the latest first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Lumps([(Millis, Millis); 2]);
 
 impl Lumps {

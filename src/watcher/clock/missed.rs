@@ -51,6 +51,9 @@ pub(in crate::watcher) struct LastShown {
     /// From when to when it stood the last times, the latest first.
     #[serde(default)]
     pub(super) stood_in: [(Millis, Millis); 2],
+    /// Until when nobody heard last whether it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) unheard_until: Option<Millis>,
 }
 
 impl LastShown {

@@ -77,6 +77,7 @@ impl BoardSeen {
     /// Notes that the board lies another way than the watcher thought, and reads it anew. `phase` begins anew, too.
     pub(super) fn turn_to(&mut self, phase: &mut Phase, orientation: Orientation) {
         self.orientation = orientation;
+        self.chips.lie(orientation);
         if let Some(raw) = &self.raw {
             self.sensed = Sensed::settled(&orientation.placement(raw));
         }

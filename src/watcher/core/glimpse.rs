@@ -89,6 +89,7 @@ fn stand_still(world: &mut World, play: &Play, now: Millis, copy: Box<Game>) -> 
     };
     let timing = mem::replace(&mut world.timing, all_told);
     let given_up = world.board.sensed.given_up();
+    let (clock, chips) = (world.clock.clone(), world.board.chips.clone());
     let mut then = now;
     for _ in 0..MOST_LOOKS {
         still.look_again = None;
@@ -98,7 +99,9 @@ fn stand_still(world: &mut World, play: &Play, now: Millis, copy: Box<Game>) -> 
             _ => break,
         }
     }
+    // Nothing of it has happened.
     world.board.sensed.give_up(given_up);
+    (world.clock, world.board.chips) = (clock, chips);
     world.timing = timing;
     match still.phase {
         Phase::Game(copy) => said_of(&copy, still.out),

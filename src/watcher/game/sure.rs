@@ -7,7 +7,7 @@ use super::{Made, Open, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
-    laws::IrregularityKind,
+    laws::{IrregularityKind, offence::is_counted_kind},
     time::Millis,
     watcher::{
         arrays::{is_full_array, may_castle_as_in_chess960},
@@ -111,13 +111,17 @@ impl Trust<'_> {
                 IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
                 // Anybody may have shown a half-move, and the piece goes back. What was pressed, or stopped, would tell.
                 IrregularityKind::MovedOutOfTurn => true,
-                IrregularityKind::IllegalMove => changed_beside(ctx, finding.squares, finding.at),
+                IrregularityKind::IllegalMove => {
+                    changed_beside(ctx, finding.squares, finding.at)
+                        || self.is_legal_as_shown(ctx, finding)
+                        || self.may_be_chess960(finding)
+                        || self.may_have_wrong_chip(finding)
+                }
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
                         || has_flickered(ctx, finding, stood)
                         || came_with_the_press(ctx, finding, stood)
                         || self.may_be_no_half_move(ctx, finding)
-                        || self.was_made_beside(ctx, finding)
                 }
                 _ => false,
             };
@@ -138,6 +142,12 @@ impl Trust<'_> {
         }
     }
 
+    /// When the turn began in which half-move `ply` was made.
+    fn turn_began(&self, ply: usize) -> Millis {
+        let before = ply.checked_sub(2).and_then(|i| self.course.record.get(i));
+        before.map_or(self.course.began, |made| made.at)
+    }
+
     /// True when the player has left one of his last half-moves unpressed: he may press for it now (6.2.2).
     fn may_make_up_for(&self, finding: &Finding) -> bool {
         let plies = (1..=self.course.record.plies()).rev();
@@ -147,27 +157,22 @@ impl Trust<'_> {
         last.any(|ply| unheard.contains(&self.course.record[ply - 1].completed_by))
     }
 
-    /// True when the piece of the half-move at which pieces were displaced stands between two squares. Then the displaced piece may
-    /// have made the half-move.
+    /// True when the half-move at which pieces were displaced may be none, and the displaced piece may have made the one that was pressed:
+    /// its piece stands between two squares, or it was made while the clock stood.
     fn may_be_no_half_move(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let made = finding.ply.checked_sub(1).and_then(|i| self.course.record.get(i));
-        made.and_then(|made| Some((made.kind.from_to()?.1, made)))
-            .is_some_and(|(to, made)| {
-                let code = made.stand.placement().at(to);
-                let since = ctx.now - BETWEEN_MS;
-                ctx.sensed.hops(to, code, since) > 0 && ctx.sensed.flickers(to, code, since) > 0
-            })
-    }
-
-    /// True when the half-move at which pieces were displaced was made while the clock stood, or nobody pressed for it: it may have been
-    /// none, and the displaced piece made the one that was pressed.
-    fn was_made_beside(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let made = finding.ply.checked_sub(1).and_then(|i| self.course.record.get(i));
-        made.and_then(|made| Some((made.kind.from_to()?, made.completed_by)))
-            .is_some_and(|((from, to), by)| {
-                let squares = Bitboard::from(from) | Bitboard::from(to);
-                by == CompletedBy::Stillness || changed_beside(ctx, squares, finding.at)
-            })
+        let record = &self.course.record;
+        let Some(made) = record.made_as(finding.ply) else {
+            return false;
+        };
+        let before = record.stand_at(finding.ply - 1).placement();
+        let after = made.stand.placement();
+        let touched = before.differing(after);
+        let since = ctx.now - BETWEEN_MS;
+        let is_between = |square: Square| {
+            let code = after.at(square);
+            ctx.sensed.hops(square, code, since) > 0 && ctx.sensed.flickers(square, code, since) > 0
+        };
+        (touched & after.occupied()).into_iter().any(is_between) || changed_beside(ctx, touched, finding.at)
     }
 
     /// True when a player moved the opponent's piece back to where it came from, and nobody stopped the clock
@@ -190,11 +195,8 @@ impl Trust<'_> {
         if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
-        let may_be_legal = self.doubt.turned && self.course.record.is_legal_turned(finding)
-            || self.is_legal_as_shown(ctx, finding);
-        let is_misnamed = self.may_be_chess960(finding) || self.may_have_wrong_chip(finding);
-        let rests_on_doubt = self.rests_on_doubtful_act(ctx) || self.may_have_passed(finding);
-        if self.is_unheard(finding) || may_be_legal || is_misnamed || rests_on_doubt {
+        let may_be_legal = self.doubt.turned && self.course.record.is_legal_turned(finding);
+        if self.is_unheard(finding) || may_be_legal || self.rests_on_doubtful_act(ctx) {
             return true;
         }
         let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
@@ -216,9 +218,10 @@ impl Trust<'_> {
         let record = &self.course.record;
         let first = record.plies().saturating_sub(SHAKY);
         let is_said = |ply: usize| {
-            let of_it = |open: &Open| open.kind == IrregularityKind::IllegalMove && open.ply == ply;
+            let is_act = |kind| is_counted_kind(kind) || kind == IrregularityKind::CastlingIncomplete;
             let is_sure = |open: &Open| open.case_file.said.certainty != Certainty::Suspected;
-            self.cases.all().any(|open| of_it(open) && is_sure(open))
+            let mut cases = self.cases.all();
+            cases.any(|open| open.ply == ply && is_act(open.kind) && is_sure(open))
         };
         record.iter().enumerate().skip(first).any(|(i, made)| {
             let is_answered = made.kind.legal().is_none() && made.completed_by == CompletedBy::Reply;
@@ -229,25 +232,13 @@ impl Trust<'_> {
         })
     }
 
-    /// True when the watcher suspects that the player has pressed without a move for this half-move: then it is another one.
-    fn may_have_passed(&self, finding: &Finding) -> bool {
-        finding.kind == IrregularityKind::IllegalMove
-            && self.cases.all().any(|open| {
-                open.kind == IrregularityKind::PressWithoutMove
-                    && open.ply == finding.ply
-                    && open.case_file.said.certainty == Certainty::Suspected
-            })
-    }
-
     /// True when the illegal move is legal without those pieces of the record that the board had not read for long, and not since
     /// the half-move before. The record may have missed where they went.
     fn is_legal_as_shown(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        let act = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok());
-        let (Some(act), IrregularityKind::IllegalMove) = (act, finding.kind) else {
+        let Some(act) = finding.act.as_ref().and_then(|act| act.parse::<UciMove>().ok()) else {
             return false;
         };
-        let last = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
-        let turn_began = last.map_or(self.course.began, |made| made.at);
+        let turn_began = self.turn_began(finding.ply);
         let mut setup = finding.before.setup();
         let unread = |square: &Square| {
             let (now, since) = (ctx.sensed.at(*square), ctx.sensed.since(*square));
@@ -281,7 +272,7 @@ impl Trust<'_> {
             .before
             .placement()
             .squares_of(Code::from(finding.before.turn().king()));
-        guessed && finding.kind == IrregularityKind::IllegalMove && (finding.squares & king).any()
+        guessed && (finding.squares & king).any()
     }
 
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
@@ -295,8 +286,7 @@ impl Trust<'_> {
             let number = |of: &Placement| of.squares_of(code).count();
             !code.is_empty() && number(start) > number(&Placement::ARRAY)
         };
-        finding.kind == IrregularityKind::IllegalMove
-            && start.occupied() == Placement::ARRAY.occupied()
+        start.occupied() == Placement::ARRAY.occupied()
             && (finding.squares.into_iter().any(is_surplus) || start.occupied().into_iter().any(is_foreign))
     }
 
@@ -307,6 +297,8 @@ impl Trust<'_> {
         let (before, told) = match finding.kind {
             // What no single act explains may rest on half-moves of some time ago.
             IllegalMove if finding.reason == Some(Reason::Unexplained) => (SHAKY, 0),
+            // It is for the first press since, unless one of the turn before was heard.
+            IllegalMove if Some(self.turn_began(finding.ply)) < self.gap.missed_until => (1, TOLD_MS),
             IllegalMove => (1, 0),
             PiecesDisplaced => (2, TOLD_MS),
             _ => (2, 0),
@@ -398,11 +390,7 @@ impl Trust<'_> {
         let unexplained = finding.reason == Some(Reason::Unexplained);
         // What no single act explains may rest on half-moves of some time ago.
         let back = if unexplained { SHAKY } else { 0 };
-        let before = finding
-            .ply
-            .checked_sub(2)
-            .and_then(|i| self.course.record.get(i.saturating_sub(back)));
-        let began = before.map_or(self.course.began, |made| made.at).min(finding.at);
+        let began = self.turn_began(finding.ply.saturating_sub(back)).min(finding.at);
         // Nor did anybody see whose hand moved the opponent's piece, or a piece about the time for which the clock stood.
         let by_whom = finding.kind == IrregularityKind::IllegalMove
             && (unexplained
@@ -430,7 +418,7 @@ impl Trust<'_> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        dgt::{Lever, Message, PieceCode},
+        dgt::{ClockReading, Lever, Message, PieceCode},
         event::Certainty,
         time::Millis,
         watcher::{
@@ -467,6 +455,51 @@ mod tests {
             knight_that_says(4, &[(1, 10), (6, 10)]),
             [Certainty::Certain, Certainty::Suspected],
             "more chips than are mended: the wrong array, and a bishop of which a set has two"
+        );
+    }
+
+    /// White leaves a pawn on the last rank and presses, and Black replies: that is an offence, and the record has what stands there.
+    /// Then White makes an illegal move. Nothing is in doubt.
+    #[test]
+    fn an_offence_after_an_answered_one_is_certain() {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (square, code) in [(8, 1), (15, 11), (55, 5)] {
+            squares[square] = PieceCode(code);
+        }
+        let change = |watcher: &mut Watcher, at, square, code| {
+            let piece = PieceCode(code);
+            hear(watcher, at, Message::Field { square, piece });
+        };
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        let standing = ClockReading::of_seconds(600, 600, false, Lever::LeftHigh);
+        hear(&mut watcher, 200, Message::Clock(standing));
+        hear(&mut watcher, 1200, clock(Lever::LeftHigh));
+        let half_moves = [
+            [(55, 0), (54, 5)],
+            [(15, 0), (23, 11)],
+            [(8, 0), (0, 1)],
+            [(23, 0), (22, 11)],
+            [(54, 0), (38, 5)],
+        ];
+        let mut now = 2000;
+        for (i, [left, came]) in half_moves.into_iter().enumerate() {
+            change(&mut watcher, now, left.0, left.1);
+            change(&mut watcher, now + 250, came.0, came.1);
+            let lever = if i % 2 == 0 {
+                Lever::RightHigh
+            } else {
+                Lever::LeftHigh
+            };
+            for after in [550, 1550, 2550] {
+                hear(&mut watcher, now + after, clock(lever));
+            }
+            now += 3500;
+        }
+        assert_eq!(
+            certainties(&mut watcher),
+            [Certainty::Certain, Certainty::Certain]
         );
     }
 }

@@ -29,6 +29,8 @@ use crate::{
 
 /// The daemon listens when the game begins.
 const LEAD: u64 = 5000;
+/// For longer than a game, a machine sleeps for so long, in milliseconds.
+pub(super) const A_MINUTE: u64 = 60_000;
 /// How long a killed daemon is away: a unit that is restarted at once.
 const AWAY: Duration = Duration::from_millis(300);
 /// By then it listens again, after it was struck.
@@ -106,7 +108,7 @@ pub(super) struct Played {
     pub(super) expected: Vec<Value>,
     /// When nobody listened, in seconds.
     away: Vec<RangeInclusive<f64>>,
-    /// The board tells only who asks, and for long nobody did: nobody heard which of its half-moves were pressed for, and when.
+    /// The board tells only who asks, and for a minute nobody did, longer than its game went on.
     pub(super) is_deaf: bool,
 }
 
@@ -245,7 +247,7 @@ async fn play(one: Try) -> Played {
         When::Every(part) => every(part, EVERY, end),
         When::EndedEvery(part, ms) => every(part, ms, end),
     };
-    let is_deaf = over_line && matches!(when, When::Suspended(..));
+    let is_deaf = over_line && matches!(when, When::Suspended(_, A_MINUTE));
     let back = match when {
         When::Suspended(_, ms) if is_deaf => Duration::from_millis(ms),
         When::Suspended(..) => Duration::ZERO,
