@@ -144,10 +144,10 @@ impl Hall {
         self.own.keys().any(|group| own_name(group) == name)
     }
 
-    /// The rounds of the gateways that are online.
+    /// The rounds of the gateways, also of those that are not online.
     pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
-        let online = self.gateways.iter().filter(|(_, gateway)| gateway.online);
-        online
+        let gateways = self.gateways.iter();
+        gateways
             .filter_map(|(name, gateway)| gateway.round_of(name))
             .collect()
     }

@@ -52,7 +52,7 @@ impl Shared {
         self.change(|hall, _| hall.take_pushed(group, pushed));
     }
 
-    /// The rounds of the gateways that are online.
+    /// The rounds of the gateways, also of those that are not online.
     #[must_use]
     pub(crate) fn rounds(&self) -> Vec<GatewayRound> {
         self.hall().rounds()

@@ -4,6 +4,8 @@
 //! The round is kept in the folder of the broadcast, because after a restart the games that began meanwhile must still
 //! belong to it.
 
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::{
@@ -43,8 +45,17 @@ struct Next {
     in_force: InForce,
     /// Why it has no pairings of its own, where it wants some.
     why: Option<PairingsError>,
-    /// True where the present round is left.
-    is_later: bool,
+    step: Step,
+}
+
+/// How the round that follows lies to the present one.
+enum Step {
+    /// It is that one, put right.
+    Same,
+    /// It is a later one.
+    On,
+    /// It is an earlier one: the present one was begun too early.
+    Back,
 }
 
 impl Next {
@@ -53,7 +64,7 @@ impl Next {
         Self {
             in_force,
             why: None,
-            is_later: false,
+            step: Step::Same,
         }
     }
 }
@@ -104,16 +115,15 @@ impl OwnRound {
     }
 
     /// Goes on with what the gateways say.
-    fn take(
-        &mut self,
-        Next {
-            in_force,
-            why,
-            is_later,
-        }: Next,
-    ) {
-        if is_later {
-            self.warn_of_open();
+    fn take(&mut self, Next { in_force, why, step }: Next) {
+        match step {
+            Step::Same => {}
+            Step::On => self.warn_of_open(),
+            Step::Back => tracing::info!(
+                "{}: a gateway has gone back, and so round {} is in force again",
+                self.label(),
+                in_force.round
+            ),
         }
         if let Some(why) = why {
             tracing::warn!(
@@ -151,7 +161,7 @@ impl OwnRound {
             ),
         }
         if let (Some(in_force), Some(file)) = (&mut self.in_force, &configured.pairings_file)
-            && in_force.formerly.is_empty()
+            && (in_force.formerly.is_empty() || in_force.is_from_file)
             && let Ok(true) = in_force.read_again(file, configured.boards.len())
         {
             in_force.is_from_file = true;
@@ -180,7 +190,7 @@ impl OwnRound {
             return Some(Next {
                 in_force: next.after(self.leaving(configured)),
                 why,
-                is_later: true,
+                step: Step::On,
             });
         }
         let in_force = self
@@ -230,6 +240,14 @@ impl OwnRound {
         let is_back = |round: &&GatewayRound| round.round < present && round.formerly.contains(&present);
         let to = rounds.iter().find(is_back)?.round;
         let leaving = self.leaving(configured);
+        // It was left for that one before. So this gateway may only lag behind others that have begun the present one again.
+        let is_again = leaving
+            .others
+            .get(&to)
+            .is_some_and(|known| known.formerly.contains(&present));
+        if is_again && self.last_said(configured).any(|round| round.round == present) {
+            return None;
+        }
         let there: Vec<_> = rounds.iter().filter(|round| round.round == to).cloned().collect();
         let (mut earlier, why) = match leaving.others.get(&to) {
             Some(known) => (known.clone(), None),
@@ -240,7 +258,7 @@ impl OwnRound {
         Some(Next {
             in_force: earlier.again_after(leaving, now_ms),
             why,
-            is_later: false,
+            step: Step::Back,
         })
     }
 
@@ -263,19 +281,25 @@ impl OwnRound {
         leaving
     }
 
-    /// The rounds of the gateways of its boards.
+    /// The rounds of the gateways of its boards that are online.
     fn rounds(&self, configured: &Broadcast) -> Vec<GatewayRound> {
-        let of_boards = |round: &GatewayRound| {
-            let mut names = configured.boards.iter().filter_map(|board| board.split_once('/'));
-            names.any(|(gateway, _)| gateway == round.gateway)
-        };
         // A gateway that was away while the number was put right still has the wrong one.
         let is_stale = |round: &GatewayRound| {
             let mut in_force = self.in_force.iter();
             in_force.any(|in_force| in_force.is_wrong(round.round, round.began_ms))
         };
-        let rounds = self.shared.rounds().into_iter().filter(of_boards);
-        rounds.filter(|round| !is_stale(round)).collect()
+        self.last_said(configured)
+            .filter(|round| round.is_online && !is_stale(round))
+            .collect()
+    }
+
+    /// What each gateway of its boards said last of its round.
+    fn last_said(&self, configured: &Broadcast) -> impl Iterator<Item = GatewayRound> {
+        let of_boards = |round: &GatewayRound| {
+            let mut names = configured.boards.iter().filter_map(|board| board.split_once('/'));
+            names.any(|(gateway, _)| gateway == round.gateway)
+        };
+        self.shared.rounds().into_iter().filter(of_boards)
     }
 
     /// Goes on with `next`, also where the folder cannot keep it: the games go on at the boards.
@@ -323,14 +347,18 @@ impl OwnRound {
 }
 
 /// What counts of a round that was kept, where the configuration names the round `configured`: all of a later one, and of
-/// the same one the results that a person entered, and what they are of.
+/// the same one its wrong numbers, the results that a person entered, and what they are of.
 fn counts(kept: InForce, configured: u32) -> Option<InForce> {
     match kept.round.cmp(&configured) {
         _ if kept.goes_before(configured) => Some(kept),
         Ordering::Less | Ordering::Greater => None,
-        Ordering::Equal if kept.results.is_empty() && kept.others.is_empty() => None,
+        Ordering::Equal if kept.results.is_empty() && kept.others.is_empty() && kept.formerly.is_empty() => {
+            None
+        }
         Ordering::Equal => Some(InForce {
             round: kept.round,
+            formerly: kept.formerly,
+            renumbered_ms: kept.renumbered_ms,
             // The results follow from these to those that the file has by now.
             pairings: kept.pairings.filter(|_| kept.is_from_file),
             results: kept.results,

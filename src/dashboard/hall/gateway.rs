@@ -72,6 +72,7 @@ impl Gateway {
     pub(super) fn round_of(&self, gateway: &str) -> Option<GatewayRound> {
         Some(GatewayRound {
             gateway: gateway.to_owned(),
+            is_online: self.online,
             round: self.round?,
             formerly: self.round_formerly.clone(),
             began_ms: self.round_began_ms,
@@ -85,6 +86,8 @@ impl Gateway {
 pub(crate) struct GatewayRound {
     /// Its name.
     pub(crate) gateway: String,
+    /// False where this is what it said last.
+    pub(crate) is_online: bool,
     /// The number of the round.
     pub(crate) round: u32,
     /// Wrong numbers that it had before.
