@@ -8,6 +8,8 @@
 
 mod message;
 mod place;
+#[cfg(test)]
+mod tests;
 mod told;
 
 use std::{
@@ -61,6 +63,7 @@ pub(crate) async fn tell(
         alert,
         path,
         told: ToldAlerts::default(),
+        oldest_ms: OLDEST_MS,
         failing: false,
         stale: 0,
     };
@@ -102,6 +105,8 @@ struct Teller {
     path: PathBuf,
     /// Of which irregularities the place was told.
     told: ToldAlerts,
+    /// [`OLDEST_MS`], or less in tests.
+    oldest_ms: i64,
     /// True once the log has told that the place cannot be reached.
     failing: bool,
     /// How many messages became too old in the meantime.
@@ -136,17 +141,18 @@ impl Teller {
     }
 
     /// Pushes the event, if the place asks for it and it is still news. What changes a message that the place has is
-    /// always news.
+    /// news until the place has refused it for as long.
     async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
         let follow_up = self.told.follow_up(event, self.alert.language);
-        let oldest_ms = if follow_up.is_some() { i64::MAX } else { OLDEST_MS };
+        // What the place must hear waits as long as it is away, but not for ever if it is there and refuses that.
+        let mut since_ms = follow_up.is_none().then_some(written_ms);
         let Some(message) = follow_up.or_else(|| AlertMessage::of(event, &self.alert)) else {
             return;
         };
         let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);
         let mut rng = Rng::new();
         loop {
-            if wall_ms().saturating_sub(written_ms) > oldest_ms {
+            if since_ms.is_some_and(|since_ms| wall_ms().saturating_sub(since_ms) > self.oldest_ms) {
                 self.stale += 1;
                 break;
             }
@@ -160,6 +166,9 @@ impl Teller {
                     self.failed(&error);
                     if error.is_final() {
                         break;
+                    }
+                    if matches!(error, SendError::Refused { .. }) {
+                        since_ms.get_or_insert_with(wall_ms);
                     }
                     let wait = backoff.failed(Millis(0), &mut rng);
                     let wait = Duration::from_millis(wait).max(error.peace().unwrap_or_default());

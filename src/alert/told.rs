@@ -24,9 +24,9 @@ pub(super) struct ToldAlert {
     certainty: Certainty,
     /// The penalty that was told last.
     penalty: Penalty,
-    /// True once the place was told that it is off.
+    /// The end of which the place was told; none while it was told of none, or that it counts again.
     #[serde(default)]
-    is_off: bool,
+    ended: Option<Resolution>,
 }
 
 /// What a place was told, oldest first.
@@ -51,7 +51,7 @@ impl ToldAlerts {
 
     /// The message on `event`, if it changes what the place was told.
     pub(super) fn follow_up(&self, event: &Event, language: Language) -> Option<AlertMessage> {
-        let id = irregularity(&event.body)?;
+        let id = event.body.concerns()?;
         let told = self.0.iter().find(|told| told.irregularity == id)?;
         let (title, mut text) = told.change(&event.body, language)?;
         if let Some(name) = &event.by {
@@ -70,14 +70,14 @@ impl ToldAlerts {
             }
             return;
         }
-        let id = irregularity(&event.body);
+        let id = event.body.concerns();
         let concerned = |told: &&mut ToldAlert| Some(told.irregularity.as_str()) == id;
         let Some(told) = self.0.iter_mut().find(concerned) else {
             return;
         };
         match &event.body {
-            Body::IrregularityResolved { .. } => told.is_off = true,
-            Body::IrregularityReopened { .. } => told.is_off = false,
+            Body::IrregularityResolved { how, .. } => told.ended = Some(*how),
+            Body::IrregularityReopened { .. } => told.ended = None,
             Body::RulingAmended(amended) => told.penalty = amended.ruling.penalty,
             _ => {}
         }
@@ -91,25 +91,31 @@ impl ToldAlert {
             title: words(&said.text, language).map_or_else(String::new, |words| words.title.clone()),
             certainty: said.certainty,
             penalty: said.ruling.penalty,
-            is_off: false,
+            ended: None,
         }
     }
 
     /// Title and text of what `body` changes.
     fn change(&self, body: &Body, language: Language) -> Option<(String, String)> {
         let (word, title, text) = match body {
-            Body::IrregularityResolved { how, .. } if !self.is_off => {
-                let text = match how {
-                    Resolution::Dismissed => language.dismissed(),
-                    Resolution::Superseded => language.overtaken(),
+            Body::IrregularityResolved { how, .. } if self.ended.is_none() => {
+                let (word, text) = match how {
+                    Resolution::Dismissed => (language.off(), language.dismissed()),
+                    Resolution::Superseded => (language.overtaken(), language.may_count()),
                     Resolution::Restored | Resolution::Stands => return None,
                 };
-                (language.off(), &self.title, text)
+                (word, &self.title, text)
             }
-            Body::IrregularityReopened { .. } if self.is_off => {
+            // It goes back to the end of which the place was told.
+            Body::IrregularityReopened { open: false, .. } if self.ended == Some(Resolution::Superseded) => {
+                return None;
+            }
+            Body::IrregularityReopened { .. } if self.ended.is_some() => {
                 (language.again(), &self.title, language.reopened())
             }
-            Body::RulingAmended(amended) if !self.is_off && amended.ruling.penalty != self.penalty => {
+            Body::RulingAmended(amended)
+                if self.ended.is_none() && amended.ruling.penalty != self.penalty =>
+            {
                 let words = words(&amended.text, language)?;
                 (language.other_penalty(), &words.title, words.advice.as_str())
             }
@@ -119,13 +125,71 @@ impl ToldAlert {
     }
 }
 
-/// The irregularity that an event is about.
-fn irregularity(body: &Body) -> Option<&str> {
-    match body {
-        Body::IrregularityResolved { irregularity, .. } | Body::IrregularityReopened { irregularity, .. } => {
-            Some(irregularity)
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// The irregularity of a fixture.
+    fn irregularity() -> Event {
+        let text = include_str!("../../fixtures/illegal-stands-rapid.jsonl");
+        let mut events = text
+            .lines()
+            .map(|line| serde_json::from_str::<Event>(line).unwrap());
+        events
+            .find(|event| matches!(event.body, Body::Irregularity(_)))
+            .unwrap()
+    }
+
+    /// The titles of the messages on what became of an irregularity of which a place was told.
+    fn titles(became: &[Value], language: Language) -> Vec<String> {
+        let first = irregularity();
+        let mut told = ToldAlerts::default();
+        told.note(&first, language);
+        let mut titles = Vec::new();
+        for fields in became {
+            let mut event = json!({ "v": 1, "id": "gw/1/99", "seq": 99, "board": "1", "game": 1, "t": 9.0, "time": null,
+                "irregularity": first.id });
+            event
+                .as_object_mut()
+                .unwrap()
+                .extend(fields.as_object().unwrap().clone());
+            let event = serde_json::from_value(event).unwrap();
+            if let Some(message) = told.follow_up(&event, language) {
+                told = ToldAlerts::parse(&told.text());
+                told.note(&event, language);
+                titles.push(message.title.split(": ").nth(1).unwrap_or_default().to_owned());
+            }
         }
-        Body::RulingAmended(amended) => Some(&amended.irregularity),
-        _ => None,
+        titles
+    }
+
+    fn resolved(how: &str) -> Value {
+        json!({ "type": "irregularity_resolved", "how": how })
+    }
+
+    fn reopened(open: bool) -> Value {
+        json!({ "type": "irregularity_reopened", "open": open })
+    }
+
+    #[test]
+    fn what_counts_again_is_told_and_what_goes_back_to_its_first_end_is_not() {
+        let told = |became: &[Value]| titles(became, Language::En);
+        assert_eq!(told(&[resolved("dismissed"), reopened(true)]), ["Off", "Again"]);
+        assert_eq!(
+            told(&[resolved("superseded"), reopened(true)]),
+            ["Overtaken", "Again"]
+        );
+        // It was put right, which nobody is told, and counts still.
+        let restored = [resolved("restored"), resolved("dismissed"), reopened(false)];
+        assert_eq!(told(&restored), ["Off", "Again"]);
+        let superseded = [resolved("superseded"), resolved("dismissed"), reopened(false)];
+        assert_eq!(told(&superseded), ["Overtaken"]);
+        assert_eq!(
+            titles(&superseded, Language::Ru),
+            ["Неактуально"],
+            "it may still count, so nothing says that it is off"
+        );
     }
 }

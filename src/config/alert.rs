@@ -109,12 +109,23 @@ impl Language {
         }
     }
 
-    /// The words on an irregularity that nothing is to be done about any more.
+    /// The word before the title of an irregularity that what followed has overtaken.
     #[must_use]
     pub fn overtaken(self) -> &'static str {
         match self {
-            Self::En => "It was withdrawn: what followed at the board has overtaken it.",
-            Self::Ru => "Сообщение отозвано: нарушение снято ходом событий.",
+            Self::En => "Overtaken",
+            Self::Ru => "Неактуально",
+        }
+    }
+
+    /// The words on such an irregularity.
+    #[must_use]
+    pub fn may_count(self) -> &'static str {
+        match self {
+            Self::En => "What followed at the board has overtaken it. It may still count.",
+            Self::Ru => {
+                "Дальнейшие события на доске сделали сообщение неактуальным. Нарушение может засчитываться."
+            }
         }
     }
 

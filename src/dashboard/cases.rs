@@ -113,7 +113,7 @@ impl Board {
             if let Body::Irregularity(irregularity) = &event.body {
                 let case = self.said(key, event, irregularity, &games);
                 cases.insert(event.seq, case);
-            } else if let Some(case) = concerned(&event.body).and_then(|id| cases.get_mut(&seq_of(id)?)) {
+            } else if let Some(case) = event.body.concerns().and_then(|id| cases.get_mut(&seq_of(id)?)) {
                 case.take(event);
             }
         }
@@ -173,17 +173,6 @@ impl Board {
             penalty: None,
             journal: Vec::new(),
         }
-    }
-}
-
-/// The irregularity that an event is about.
-fn concerned(body: &Body) -> Option<&str> {
-    match body {
-        Body::RulingAmended(amendment) => Some(&amendment.irregularity),
-        Body::IrregularityResolved { irregularity, .. }
-        | Body::IrregularityReopened { irregularity, .. }
-        | Body::CaseNoted { irregularity, .. } => Some(irregularity),
-        _ => None,
     }
 }
 

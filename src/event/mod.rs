@@ -205,6 +205,18 @@ impl Body {
         }
     }
 
+    /// The `id` of the irregularity that this is about, which another event reported.
+    #[must_use]
+    pub fn concerns(&self) -> Option<&str> {
+        match self {
+            Self::RulingAmended(amendment) => Some(&amendment.irregularity),
+            Self::IrregularityResolved { irregularity, .. }
+            | Self::IrregularityReopened { irregularity, .. }
+            | Self::CaseNoted { irregularity, .. } => Some(irregularity),
+            _ => None,
+        }
+    }
+
     /// The value of `type`: the last level of the event's topic.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
