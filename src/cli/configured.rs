@@ -170,9 +170,13 @@ impl ShowGames {
         // Whoever names a game wants that.
         let all = self.all || filter.game.is_some();
         let left_out = pgn::print(&path, &filter, all, &mut io::stdout().lock())?;
-        if left_out > 0 {
+        if !left_out.is_empty() {
+            let named = left_out
+                .iter()
+                .map(|(board, game)| format!("game {game} of board {board}"));
             eprintln!(
-                "games that somebody gave up for another one, and that are left out: {left_out} (--all prints them)"
+                "left out, because somebody gave them up for another one: {} (--all prints them)",
+                named.collect::<Vec<_>>().join(", ")
             );
         }
         Ok(())

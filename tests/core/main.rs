@@ -24,6 +24,7 @@ mod config_file;
 mod corpus;
 mod fuzz_corpora;
 mod games_once_wrong;
+mod games_printed;
 mod gaps;
 mod impls;
 mod laws_document;
