@@ -20,7 +20,7 @@ mod write;
 
 pub use flaw::{Flaw, ParseError};
 pub use header::{Header, is_board_id};
-pub use rules::RulesChange;
+pub use rules::{RulesChange, spelt};
 pub use write::{write_header, write_record};
 
 use crate::time::Millis;

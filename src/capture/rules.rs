@@ -51,15 +51,24 @@ impl fmt::Display for RulesChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ms, rules) = (self.at.0, &self.rules);
         let whose = if self.of_game { "game" } else { "next" };
-        write!(f, "{}.{:03} {whose} ", ms / 1000, ms % 1000)?;
-        let [laws, control] = [name(&rules.laws), name(&rules.time_control)];
-        write!(f, "{laws} {control} {}", name(&rules.supervision))?;
-        let periods: Vec<String> = rules.periods.iter().map(ToString::to_string).collect();
-        match &periods[..] {
-            [] => Ok(()),
-            _ => write!(f, " {}", periods.join(", ")),
-        }
+        write!(f, "{}.{:03} {whose}", ms / 1000, ms % 1000)?;
+        let values = spelt(rules).into_iter().map(|(_, value)| value);
+        values
+            .filter(|value| !value.is_empty())
+            .try_for_each(|value| write!(f, " {value}"))
     }
+}
+
+/// The keys of a header that say the rules, with their values; without periods that of `periods` is empty.
+#[must_use]
+pub fn spelt(rules: &Rules) -> [(&'static str, String); 4] {
+    let periods: Vec<String> = rules.periods.iter().map(ToString::to_string).collect();
+    [
+        ("laws", name(&rules.laws)),
+        ("time-control", name(&rules.time_control)),
+        ("supervision", name(&rules.supervision)),
+        ("periods", periods.join(", ")),
+    ]
 }
 
 /// A name in the spelling of the payloads.

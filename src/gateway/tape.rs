@@ -13,11 +13,10 @@ use std::{
 };
 
 use jiff::Timestamp;
-use serde::Serialize;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Flaw, Header, Record, RulesChange, write_header, write_record},
+    capture::{Act, Flaw, Header, Record, RulesChange, spelt, write_header, write_record},
     journal,
     time::Millis,
     watcher::{Protocol, Rules, Settings},
@@ -89,7 +88,7 @@ impl Tape {
         if *rules == self.next {
             // They have waited for this game.
             self.rules.clone_from(rules);
-        } else if *rules != self.rules {
+        } else {
             self.rules_taken(now, rules);
         }
         if self.waiting.len() < MOST_WAITING {
@@ -104,10 +103,12 @@ impl Tape {
         }
     }
 
-    /// Takes down that the present game goes by these rules.
+    /// Takes down that the present game goes by these rules, if it has gone by others.
     pub(super) fn rules_taken(&mut self, now: Millis, rules: &Rules) {
-        self.put_rules(now, rules, true);
-        self.rules.clone_from(rules);
+        if *rules != self.rules {
+            self.put_rules(now, rules, true);
+            self.rules.clone_from(rules);
+        }
     }
 
     fn put_rules(&mut self, now: Millis, rules: &Rules, of_game: bool) {
@@ -226,23 +227,15 @@ fn header(settings: &Settings, rules: &Rules) -> Result<String, Flaw> {
     if settings.gathered_ms > 0 {
         header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
     }
-    header.push("laws", &named(&rules.laws))?;
-    header.push("time-control", &named(&rules.time_control))?;
-    header.push("supervision", &named(&rules.supervision))?;
-    if !rules.periods.is_empty() {
-        let periods: Vec<String> = rules.periods.iter().map(ToString::to_string).collect();
-        header.push("periods", &periods.join(", "))?;
+    for (key, value) in spelt(rules) {
+        if !value.is_empty() {
+            header.push(key, &value)?;
+        }
     }
     let mut text = String::new();
     // Writing into a string does not fail.
     let _ = write_header(&mut text, &header);
     Ok(text)
-}
-
-/// A name in the spelling of the payloads.
-fn named(value: &impl Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
@@ -289,6 +282,34 @@ mod tests {
             journal::captures(&journal, "7").map(|path| records(&path)),
             [2, 1]
         );
+    }
+
+    #[test]
+    fn rules_are_taken_down_where_they_are_others() {
+        let settings = Settings::default();
+        let [former, later] = ["90+30", "15+10"].map(|periods| Rules {
+            periods: periods::parse(periods).unwrap(),
+            ..Rules::default()
+        });
+        let mut tape = Tape::new(Path::new("journal.sqlite"), &settings);
+        let told = |tape: &Tape| {
+            let lines = tape.waiting.lines();
+            let changes = lines.filter_map(|line| line.strip_prefix("# rules-change: "));
+            changes.map(str::to_owned).collect::<Vec<_>>()
+        };
+        tape.take(Millis(1_000), &Act::LinkUp, &former);
+        // Somebody sends `rules`, and nothing has changed.
+        tape.rules_taken(Millis(2_000), &former);
+        assert_eq!(told(&tape), [""; 0]);
+        tape.rules_wait(Millis(3_000), &later);
+        // Now others wait, and the command is refused for another reason.
+        tape.rules_taken(Millis(4_000), &former);
+        let waits = "2.000 next 2023 standard adequate 15+10";
+        assert_eq!(told(&tape), [waits]);
+        for _ in 0..2 {
+            tape.rules_taken(Millis(5_000), &later);
+            assert_eq!(told(&tape), [waits, "4.000 game 2023 standard adequate 15+10"]);
+        }
     }
 
     #[tokio::test]
