@@ -44,7 +44,9 @@ fn in_list(text: &str, span: &Range<usize>, written: &str) -> Option<String> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
     let key = line_at(text, span.start).split('=').next()?.trim();
     if key != "periods" {
-        return Some(format!("a list: {key} = [{written}]"));
+        // The address of a broker may have a password.
+        let shown = if written.contains('@') { "\"...\"" } else { written };
+        return Some(format!("a list: {key} = [{shown}]"));
     }
     let periods = periods::parse(inner).ok()?;
     let tables = periods.iter().map(|period| {
@@ -93,18 +95,41 @@ pub(super) fn of_line(text: &str, span: &Range<usize>, message: &str) -> Option<
     (is_plain && meant != line).then(|| format!("write: {meant}"))
 }
 
-/// The line, with dots for its value if that may be a secret: messages go into logs, and into reports that people send.
+/// The line, with dots for all of its value if a secret may be in there: messages go into logs, and into reports that people
+/// send.
 fn without_secrets(line: &str) -> String {
-    const SECRET: [&str; 4] = ["password", "token", "secret", "key"];
-    let Some((key, value)) = line.split_once(['=', ':']) else {
+    if !has_secret(line) {
         return line.to_owned();
-    };
-    let name = key.to_ascii_lowercase();
-    if SECRET.iter().any(|secret| name.contains(secret)) || value.contains("://") {
-        format!("{} = ...", key.trim())
-    } else {
-        line.to_owned()
     }
+    let name = line.split_once(['=', ':']).map(|(name, _)| name.trim());
+    let is_name = |name: &&str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+    };
+    name.filter(is_name)
+        .map_or_else(|| "...".to_owned(), |name| format!("{name} = ..."))
+}
+
+/// True where a secret may stand in the line.
+fn has_secret(line: &str) -> bool {
+    const SECRET: [&str; 5] = ["password", "token", "secret", "key", "://"];
+    let lower = line.to_ascii_lowercase();
+    SECRET.iter().any(|secret| lower.contains(secret))
+}
+
+/// The same of the line in which `span` begins.
+pub(super) fn may_be_secret(text: &str, span: &Range<usize>) -> bool {
+    has_secret(line_at(text, span.start))
+}
+
+/// The message of the TOML library without the value of which it complains.
+pub(super) fn without_value(message: &str) -> String {
+    let cut = || {
+        let (found, expected) = message.rsplit_once(", expected")?;
+        let (kind, _) = found.split_once(['"', '`'])?;
+        Some(format!("{kind}..., expected{expected}"))
+    };
+    cut().unwrap_or_else(|| message.to_owned())
 }
 
 /// The lines of the table in which `span` begins, from its header to the next.
@@ -165,6 +190,36 @@ mod tests {
         assert_eq!(urls, "write: urls = \"...\"");
         let alert = help("[[alert]]\nurl = https://ntfy.example/hunter2\n");
         assert_eq!(alert, "write: url = \"...\"");
+        for text in [
+            "broker = { password = “hunter2” }\n",
+            "broker = { urls = [], password = “hunter2” }\n",
+            "broker = { password = \"hunter2\" }\nbroker = { password = \"hunter2\" }\n",
+            "broker = { password = \"hunter2\", password = \"hunter2\" }\n",
+            "broker = { tls = { key = “hunter2” } }\n",
+            "broker = { urls = [“mqtt://pi:hunter2@host”] }\n",
+            "[broker]\npassword “hunter2”\n",
+            "[broker]\nurls = [\n“mqtt://pi:hunter2@host”]\n",
+            "[broker]\nurls = \"mqtt://pi:hunter2@host\"\n",
+            "broker = { urls = [], password = [\"hunter2\"], port = \"hunter2\" }\n",
+        ] {
+            let said = said(text);
+            assert!(said.iter().all(|said| !said.contains("hunter2")), "{said:?}");
+        }
+        let number = said("[broker]\npassword = 271828\n");
+        assert_eq!(
+            number[0],
+            "t.toml:2:12: invalid type: integer ..., expected a text in quotes\n    write it in quotes: \"...\""
+        );
+        let list = said("[broker]\npassword = [\"hunter2\"]\n");
+        assert!(
+            list[0].starts_with("t.toml:2:12: invalid type: sequence, expected a text in quotes\n"),
+            "{list:?}"
+        );
+        let twice = said("broker = { password = \"hunter2\" }\nbroker = { password = \"hunter2\" }\n");
+        assert!(
+            twice[0].ends_with("`broker = ...` stands in the file before: bring both together in one place"),
+            "{twice:?}"
+        );
     }
 
     #[test]

@@ -183,12 +183,18 @@ impl<'t> Document<'t> {
             if message.starts_with("missing field") && self.has_problem_in(span) {
                 return;
             }
+            let is_secret = hint::may_be_secret(self.text, span);
             let unquoted = self.unquoted(span, message);
             let help = unquoted
+                .map(|text| if is_secret { "..." } else { text })
                 .map(|text| format!("write it in quotes: \"{text}\""))
                 .or_else(|| hint::instead(self.text, span, message))
                 .unwrap_or_else(|| DOCUMENTATION.to_owned());
-            return self.problem(span.clone(), in_words(message), help);
+            let what = match is_secret {
+                true => in_words(&hint::without_value(message)),
+                false => in_words(message),
+            };
+            return self.problem(span.clone(), what, help);
         }
         let what = if unknown_key {
             format!("the key `{wrong}` is unknown here")
