@@ -95,6 +95,7 @@ impl Browser {
                 break session;
             }
             assert!(Instant::now() < deadline, "no browser: {answer}");
+            std::thread::sleep(Duration::from_millis(200));
         };
         browser.session = session["sessionId"].as_str().expect("a session").to_owned();
         Some(browser)
