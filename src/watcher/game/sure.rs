@@ -218,7 +218,11 @@ impl Trust<'_> {
         let record = &self.course.record;
         let first = record.plies().saturating_sub(SHAKY);
         let is_said = |ply: usize| {
-            let is_act = |kind| is_counted_kind(kind) || kind == IrregularityKind::CastlingIncomplete;
+            // A press without a move names nothing that stands on the board.
+            let is_act = |kind| {
+                is_counted_kind(kind) && kind != IrregularityKind::PressWithoutMove
+                    || kind == IrregularityKind::CastlingIncomplete
+            };
             let is_sure = |open: &Open| open.case_file.said.certainty != Certainty::Suspected;
             let mut cases = self.cases.all();
             cases.any(|open| open.ply == ply && is_act(open.kind) && is_sure(open))
