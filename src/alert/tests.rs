@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::{net::TcpSocket, time::timeout};
 
 use super::*;
 use crate::{
@@ -117,15 +117,17 @@ async fn a_message_that_a_place_refuses_does_not_hold_up_the_others_for_ever() {
 #[tokio::test]
 async fn a_place_that_was_away_hears_what_changed_however_late() {
     let folder = tempfile::tempdir().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let mut teller = teller(folder.path(), address.port());
+    // Nobody else gets its port before it comes.
+    let place = TcpSocket::new_v4().unwrap();
+    place.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let mut teller = teller(folder.path(), place.local_addr().unwrap().port());
     let [said, dismissed] = events();
     teller.told.note(&said, Language::En);
     let comes = async {
         sleep(Duration::from_millis(2 * OLDEST.unsigned_abs())).await;
-        webhook(TcpListener::bind(address).unwrap(), |_| "200 OK")
+        let listener = place.listen(16).unwrap().into_std().unwrap();
+        listener.set_nonblocking(false).unwrap();
+        webhook(listener, |_| "200 OK")
     };
     let long_ago = wall_ms() - 10 * OLDEST;
     let considered = timeout(PATIENCE, teller.consider(2, long_ago, &dismissed));

@@ -193,6 +193,8 @@ pub(super) fn connect_tcp(url: &BrokerUrl) -> Result<(), String> {
 mod tests {
     use std::{fs, net::TcpListener};
 
+    use tokio::net::TcpSocket;
+
     use super::*;
 
     fn file(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -307,10 +309,12 @@ mod tests {
     #[test]
     fn connect_tries_everything_and_counts() {
         let open = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let closed = TcpListener::bind("127.0.0.1:0")
-            .expect("a port")
-            .local_addr()
-            .expect("its address");
+        // It keeps the port, and listens to nobody.
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket
+            .bind("127.0.0.1:0".parse().expect("an address"))
+            .expect("a port");
+        let closed = socket.local_addr().expect("its address");
         let text = format!(
             "[gateway]\nname = \"a\"\n[[board]]\nid = \"1\"\nport = \"usb:1\"\n[[board]]\nid = \"2\"\nport = \"usb:2\"\n\
              [broker]\nurls = [\"mqtt://{}\", \"mqtt://{closed}\"]\n",

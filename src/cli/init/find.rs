@@ -275,6 +275,8 @@ pub(super) fn brokers(places: &[impl Display]) -> Vec<BrokerUrl> {
 mod tests {
     use std::net::TcpListener;
 
+    use tokio::net::TcpSocket;
+
     use super::*;
 
     #[test]
@@ -299,9 +301,12 @@ mod tests {
     fn a_broker_is_where_something_listens() {
         let broker = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = broker.local_addr().expect("an address").port();
-        let closed = TcpListener::bind("127.0.0.1:0").expect("a port");
+        // It keeps the port, and listens to nobody.
+        let closed = TcpSocket::new_v4().expect("a socket");
+        closed
+            .bind("127.0.0.1:0".parse().expect("an address"))
+            .expect("a port");
         let shut = closed.local_addr().expect("an address").port();
-        drop(closed);
         let there = format!("mqtt://127.0.0.1:{port}");
         let places = [
             format!("mqtt://127.0.0.1:{shut}"),
