@@ -6,12 +6,13 @@ use dgt2mqtt::{
     event::{Body, Event},
     laws::IrregularityKind,
     sim::shown::ShownBoard,
+    terms::Side,
     time::Millis,
 };
 
 use crate::{
     late::{instants_of, is_full},
-    play::{Played, fixtures, play_late, play_whole},
+    play::{Played, fixtures, play_late, play_whole, recorded},
     said::{Said, said},
 };
 
@@ -53,15 +54,27 @@ fn is_over(played: &Played) -> bool {
     last.is_some_and(|event| matches!(event.body, Body::GameEnded { .. }))
 }
 
+/// Who is told that his flag has fallen.
+fn flags(played: &Played) -> Vec<Option<Side>> {
+    let of_a_flag = |it: &Said| it.what.kind == IrregularityKind::FlagFall && !it.is_suspicion();
+    let said = said(&played.events).into_iter().filter(of_a_flag);
+    said.map(|it| it.what.offender).collect()
+}
+
+/// The daemon came in the first seconds of a game that it could not name, and the presses of that game were counted for the next one.
+#[test]
+fn a_flag_that_was_given_to_the_wrong_player_is_not() {
+    let fixture = recorded("pawn-with-the-chip-of-the-other-colour-taken-back-and-next-game");
+    let capture = until_a_flag_falls(&fixture.capture, fixture.capture.end().0).unwrap();
+    let right = flags(&play_whole(&capture));
+    assert_eq!(right.len(), 1);
+    assert_eq!(flags(&play_late(&capture, Millis(3673))), right);
+}
+
 /// Who comes in the first seconds of a game may have missed a half-move, or the press of one: until presses have borne out whose side
 /// is whose, the fall of a flag is suspected.
 #[test]
 fn a_daemon_that_is_started_in_the_first_seconds_gives_no_flag_to_the_wrong_player() {
-    let flags = |played: &Played| -> Vec<_> {
-        let of_a_flag = |it: &Said| it.what.kind == IrregularityKind::FlagFall && !it.is_suspicion();
-        let said = said(&played.events).into_iter().filter(of_a_flag);
-        said.map(|it| it.what.offender).collect()
-    };
     let (step, parts): (u64, &[u64]) = if is_full() {
         (300, &[30, 60, 100])
     } else {

@@ -30,7 +30,7 @@ const READ_MS: u64 = 250;
 /// Begins a game from `array`.
 pub(super) fn begin(world: &mut World, play: &mut Play, now: Millis, array: &Placement) {
     let stand = Arc::new(stand_of(array));
-    let presses = take_presses(&mut play.phase);
+    let mut presses = take_presses(&mut play.phase);
     let increment = first_increment(&world.settings);
     let (lines, started, missed, unseen) = match &mut play.phase {
         Phase::Waiting(setup) => (
@@ -41,6 +41,10 @@ pub(super) fn begin(world: &mut World, play: &mut Play, now: Millis, array: &Pla
         ),
         Phase::Game(_) => (None, now, None, false),
     };
+    // Those before somebody started the clock were for another game.
+    if !world.clock.was_found_running() {
+        presses.retain(|at| *at >= started);
+    }
     start_game(world, play, now, stand);
     let Phase::Game(game) = &mut play.phase else {
         return;
