@@ -435,6 +435,20 @@ fn nor_does_one_that_is_started_in_the_middle() {
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
 
+/// King and rook go to and fro, and the daemon was killed beside a frame of the clock that came twice. What stands on the board has stood
+/// there before, and half-moves that were told late were taken back.
+#[test]
+fn nor_is_a_half_move_taken_back_where_a_position_repeats() {
+    let Some(folder) = collection::folder("captures") else {
+        return;
+    };
+    let name = "whole_game-bullet-06";
+    let bytes = fs::read(folder.join(format!("{name}.dgtcap"))).unwrap();
+    let capture = Capture::parse(&bytes).unwrap();
+    let (_, otherwise) = killed(name, &capture, |_| vec![Killed::After(80)]);
+    assert_eq!(otherwise, [""; 0]);
+}
+
 /// The same of captures that others made; all restarts with `DGT2MQTT_FULL=1`.
 #[test]
 fn nor_does_a_restart_in_a_game_of_the_corpus() {

@@ -26,8 +26,8 @@ pub(in crate::watcher) struct PressQueue {
     pub(in crate::watcher) judged: Option<Press>,
     /// Presses that wait until that one is judged, the oldest first.
     pub(in crate::watcher) later: VecDeque<Press>,
-    /// The time of the press by which the player to move may have let the opponent take his half-move back.
-    pub(in crate::watcher) gave_back: Option<Millis>,
+    /// The time of the press by which the player to move may have let the opponent take his half-move back, and the half-move.
+    pub(in crate::watcher) gave_back: Option<(Millis, usize)>,
     /// The time of the press for which the watcher last asked the board for a dump.
     pub(in crate::watcher) asked: Option<Millis>,
     /// When the watcher last looked for an offence.

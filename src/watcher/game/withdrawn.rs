@@ -28,9 +28,10 @@ pub(super) fn gives_back(
     let is_theirs = press.side == course.to_move() && course.on_record() && is_sound;
     let stands = is_theirs && before.is_some() && positions.earlier(seen) == before;
     if stands && ctx.passed(press.at, JUDGE_MS) {
-        presses.gave_back = Some(press.at);
+        presses.gave_back = Some((press.at, record.plies()));
     }
-    let waits = presses.gave_back == Some(press.at);
+    // Half-moves that are told since are not those that he took back.
+    let waits = presses.gave_back == Some((press.at, record.plies()));
     // The half-move may have been put up again, or a person may have changed the record.
     let is_put_up = positions.unread.is_shown(record.stand().placement(), seen);
     let Some(before) = before.filter(|_| !waits || ctx.clock.stopped_at.is_none() && !is_put_up) else {
