@@ -63,7 +63,7 @@ impl Line {
         let (fall, nats) = fall.returned_by(side, now)?;
         let mut line = self.clone();
         line.faults.fall = Some(fall);
-        line.charge(Item::Displaced, nats);
+        line.bill.pay(Item::Displaced, nats);
         Some(line)
     }
 

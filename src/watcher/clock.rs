@@ -12,7 +12,6 @@ use crate::{
     board::{ClockSignal, LeverWatch, Line},
     dgt::{ClockReading, ClockSide},
     event::ClockState,
-    game::periods::Period,
     time::Millis,
 };
 
@@ -282,18 +281,6 @@ impl Clock {
     /// True where the times show that it ran through the last gap, after which it has shown nothing but that yet.
     fn has_run_on(&self) -> bool {
         self.shown.is_some() && self.missed.is_some_and(|missed| missed.count.is_some())
-    }
-
-    /// True where presses may have come in the last gap that nobody knows of: the clock runs, its times do not tell, and it has
-    /// not just begun. A clock that is silent since may tell later, if it ran before.
-    pub(super) fn may_have_missed(&self, first: Option<&Period>) -> bool {
-        if self.is_silent() {
-            self.shown.is_none_or(|shown| shown.stopped)
-        } else {
-            self.runs()
-                && self.missed.and_then(|missed| missed.count).is_none()
-                && !self.has_just_begun(first)
-        }
     }
 
     /// True where it stood at `when`, and was started again by `until`.

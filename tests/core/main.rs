@@ -18,6 +18,7 @@ mod told;
 
 mod advisories;
 mod board_memory;
+mod circles;
 mod cli_replay;
 mod cli_schema;
 mod config_file;

@@ -87,6 +87,18 @@ impl Clock {
         self.times()
             .filter(|_| self.reading().is_some_and(|reading| !reading.running))
     }
+
+    /// True where presses may have come in the last gap that nobody knows of: the clock runs, its times do not tell, and it has
+    /// not just begun. A clock that is silent since may tell later, if it ran before.
+    pub(in crate::watcher) fn may_have_missed(&self, first: Option<&Period>) -> bool {
+        if self.is_silent() {
+            self.shown.is_none_or(|shown| shown.stopped)
+        } else {
+            self.runs()
+                && self.missed.and_then(|missed| missed.count).is_none()
+                && !self.has_just_begun(first)
+        }
+    }
 }
 
 /// True of a time that a game may begin with: whole minutes, or those and the first increment, in seconds.

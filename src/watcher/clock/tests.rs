@@ -1,5 +1,5 @@
 use super::*;
-use crate::dgt::Lever;
+use crate::{dgt::Lever, game::periods::Period};
 
 #[test]
 fn whoever_starts_a_stopped_clock_again_is_heard() {

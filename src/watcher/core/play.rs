@@ -7,7 +7,7 @@ use crate::{
     watcher::{
         Settings,
         ctx::Ctx,
-        game::Game,
+        game::{Game, review::review},
         outbox::{Heard, Outbox},
     },
 };
@@ -102,7 +102,7 @@ impl Play {
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {
             return;
         };
-        if game.review(&mut ctx) {
+        if review(game, &mut ctx) {
             let silent = game.unread.squares;
             let board = &mut world.board;
             board.sensed.give_up(silent);

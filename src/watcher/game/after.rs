@@ -11,13 +11,12 @@ use super::{
     doubt::Doubt,
     gap::Gap,
     positions::Positions,
-    set_up::hands_are_off,
     touch::Hands,
     unread::Unread,
     waits::{FREEZE_MS, JUDGE_MS},
 };
 use crate::{
-    board::{Bill, Line, Placement, Ply, PlyKind, Stand, candidate::Candidate},
+    board::{Bill, Line, Placement, Ply, PlyKind, Stand},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
@@ -46,7 +45,7 @@ pub(in crate::watcher) struct Takebacks<'g> {
 }
 
 impl Takebacks<'_> {
-    fn positions(&self) -> Positions<'_> {
+    pub(super) fn positions(&self) -> Positions<'_> {
         Positions {
             course: self.course,
             cases: self.cases,
@@ -290,106 +289,6 @@ impl Takebacks<'_> {
             let unread = self.course.lines.best().differing();
             self.course.lines.hide(unread, ctx.now, ctx.sensed);
         }
-    }
-
-    /// The clock runs again. If an earlier position stands on the board, the game goes on from there. Returns false where nothing of the
-    /// game explains what stands there.
-    pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if self.take_put_straight(ctx) {
-            return true;
-        }
-        let seen = ctx.sensed.placement();
-        let mut is_known = true;
-        if let Some(many) = self.positions().put_up_again(seen) {
-            self.course.reinstate(ctx, many);
-        } else if !self.take_exchanged(ctx) && !self.take_made_otherwise(ctx) {
-            let positions = self.positions();
-            let earlier = positions.earlier(seen).filter(|_| !positions.explains(seen));
-            let earlier = earlier.or_else(|| {
-                let stopped = ctx.clock.stood_from.filter(|_| hands_are_off(ctx))?;
-                positions.nearly_earlier(ctx.sensed, ctx.clock.running()?, stopped)
-            });
-            is_known = earlier.is_some();
-            if let Some(ply) = earlier {
-                self.go_back(ctx, ply, "position_put_up_again");
-            }
-        }
-        self.course.record.withdrawn.clear();
-        is_known
-    }
-
-    /// The last half-move was taken back while the clock stood, and another one was made. The opponent's time runs. Returns true if so.
-    fn take_made_otherwise(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let Some((ply, stopped)) = self
-            .course
-            .record
-            .plies()
-            .checked_sub(1)
-            .zip(ctx.clock.stood_from)
-        else {
-            return false;
-        };
-        let (before, seen) = (self.course.record.stand_at(ply).clone(), ctx.sensed.placement());
-        let apart = self.course.record.stand().placement().differing(seen);
-        let by_hand = apart.any()
-            && apart
-                .into_iter()
-                .all(|square| ctx.sensed.since(square) >= stopped);
-        if !by_hand
-            || !hands_are_off(ctx)
-            || ctx.clock.running() != Some(!before.turn())
-            || self.positions().explains(seen)
-        {
-            return false;
-        }
-        let shows = |made: &Candidate| self.unread.is_shown(&made.after(before.placement()), seen);
-        let Some(made) = before.candidates().find(shows) else {
-            return false;
-        };
-        self.go_back(ctx, ply, "position_put_up_again");
-        self.announce_ruled(ctx, &made);
-        self.course.restart_lines(ctx);
-        true
-    }
-
-    /// Enters the half-move `made`, to which a person has seen while the clock stood.
-    fn announce_ruled(&mut self, ctx: &mut Ctx<'_>, made: &Candidate) {
-        let stand = self.course.record.stand().clone();
-        let after = Arc::new(stand.after(made));
-        let before = Line::new(stand, ctx.sensed, ctx.now);
-        let line = before.played(
-            PlyKind::Legal(made.mv),
-            after,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        if let Some(ply) = line.plies.last() {
-            self.course.announce(ctx, ply, CompletedBy::Ruling);
-        }
-    }
-
-    /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
-    /// while the clock stood. Returns true if so.
-    fn take_put_straight(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let (next, offender) = (self.course.record.plies() + 1, self.course.to_move());
-        let is_open = |open: &Open| open.kind == IrregularityKind::IllegalMove && open.ply == next;
-        let Some(index) = self.cases.find(is_open) else {
-            return false;
-        };
-        let stand = self.course.record.stand().clone();
-        let seen = ctx.sensed.placement();
-        let shows = |made: &Candidate| self.unread.is_shown(&made.after(stand.placement()), seen);
-        let Some(made) = stand.candidates().find(shows) else {
-            return false;
-        };
-        if ctx.clock.running() != Some(!offender) {
-            return false;
-        }
-        self.cases.put_right(ctx, self.course, self.hands, index);
-        self.announce_ruled(ctx, &made);
-        self.course.restart_lines(ctx);
-        true
     }
 }
 

@@ -37,6 +37,8 @@ pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
 mod replaced;
 mod reported;
+mod resumed;
+pub(in crate::watcher) mod review;
 mod set_up;
 pub(in crate::watcher) mod settle;
 mod silence;
@@ -54,9 +56,8 @@ mod withdrawn;
 use std::sync::Arc;
 
 use self::{
-    after::Takebacks, cases::Cases, course::Course, finding::Finding, finish::ShownResult,
-    outcome::GameOutcome, overruled::Overruled, positions::Positions, press::PressQueue, reported::reported,
-    trust::Trust, victim::LeftPawn,
+    after::Takebacks, cases::Cases, course::Course, finding::Finding, outcome::GameOutcome,
+    overruled::Overruled, positions::Positions, press::PressQueue, reported::reported, trust::Trust,
 };
 pub(super) use self::{
     cases::{Ended, Open},
@@ -68,7 +69,7 @@ pub(super) use self::{
 use crate::{
     board::{IllegalAct, Orientation, Placement, Sensed, Stand},
     dgt::Squares,
-    event::{GameResult, Resolution, Why, notice},
+    event::{GameResult, Why, notice},
     time::Millis,
     watcher::{
         Rules, Table,
@@ -135,95 +136,6 @@ impl Game {
             set_up: None,
             lump: glimpse::Lump::default(),
         }
-    }
-
-    /// Decides all that can be decided by now, in this order. Returns false where the board tells nothing of the game.
-    pub(super) fn review(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if !self.is_watched() {
-            *ctx.sign_wanted = false;
-            self.outcome
-                .look_for_contradicted_mate(ctx, &self.course, self.gap.is_open);
-            if let Some(result) = self.outcome.corrected_by_kings(ctx, self.course.record.stand()) {
-                self.end_with(ctx, result, outcome::KINGS, None);
-            }
-            return false;
-        }
-        if let Some(stopped) = ctx.clock.stopped_at
-            && self.course.clock_used
-            && !self.course.lines.frozen
-            && !self.unclocked.is_played()
-            && ctx.passed(stopped, waits::FREEZE_MS)
-        {
-            self.course.lines.frozen = true;
-        }
-        self.course.lines.tick(ctx.now, ctx.sensed);
-        if self.gap.is_open {
-            *ctx.sign_wanted = false;
-            return false;
-        }
-        if self.is_overruled(ctx) {
-            *ctx.sign_wanted = false;
-            self.look_for_flags(ctx);
-            return false;
-        }
-        self.unclocked
-            .look(ctx, &mut self.course, &self.cases, &self.unread);
-        answered::look(
-            ctx,
-            &mut self.course,
-            &self.presses,
-            &self.gap,
-            &self.doubt,
-            &self.cases,
-            &self.unread,
-        );
-        // An accusation that waited for a sign of life comes before the next half-move of the record.
-        if std::mem::take(ctx.sign_wanted) {
-            self.judge(ctx);
-        }
-        if !*ctx.sign_wanted {
-            self.settle(ctx);
-        }
-        self.gap.recall.look_for_log(ctx, &self.course);
-        self.gap.recall.look_for_round_trip(ctx);
-        self.gap
-            .try_again(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
-        array::look_for_put_right(ctx, &mut self.course, &mut self.cases, &mut self.presses);
-        self.take_up_what_stands(ctx);
-        self.judge(ctx);
-        self.look_for_falls(ctx);
-        self.look_for_left_pawn(ctx);
-        self.takebacks().look_for_put_right(ctx);
-        let is_watched = self.is_watched();
-        if let Some(ply) = is_watched
-            .then(|| self.takebacks().look_for_earlier(ctx))
-            .flatten()
-        {
-            self.take_back(ctx, ply);
-        }
-        self.takebacks().look_for_exchanged(ctx);
-        replaced::look_for_replaced(ctx, &mut self.course, &mut self.cases);
-        self.look_for_unfelt(ctx);
-        self.look_for_flags(ctx);
-        if self.is_watched() {
-            self.look_for_result(ctx);
-        }
-        // Hands take the pieces off the board where the clock stands, or once the game is over.
-        let stands = self.course.clock_used && !ctx.clock.runs() && !self.unclocked.is_played();
-        if !stands {
-            self.unread
-                .look_for_dead_squares(ctx, &self.course, self.gap.read_since);
-        }
-        self.unread.look(ctx, &self.course, &mut self.doubt);
-        if self.is_watched() && self.doubt.is_excused_no_more(ctx, &self.course) {
-            self.accuse_of_last(ctx);
-        }
-        self.doubt.look(&self.course);
-        if self.is_watched() {
-            self.lump
-                .tell(ctx, &self.course, &mut self.cases, &mut self.hands);
-        }
-        true
     }
 
     /// True while nobody has touched a piece, and nothing was reported.
@@ -366,46 +278,6 @@ impl Game {
         Ok(())
     }
 
-    /// Reports pieces that fell, if they did.
-    fn look_for_falls(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((finding, fall)) = fallen::found(ctx, &self.trust(), self.suspected_fall) else {
-            return;
-        };
-        self.unread.healed &= !fall.homes();
-        let id = self.accuse(ctx, finding, None);
-        let index = self.cases.find(|open| open.id == id);
-        if index.is_none() {
-            // A suspicion opens no case, and the watcher reports it once only.
-            self.suspected_fall = Some(fall.pressed);
-        }
-        match index {
-            _ if !fall.is_over() => {}
-            Some(index) => self.cases.resolve(ctx, &self.course, index, Resolution::Restored),
-            None => self.course.lines.forget_fall(&fall),
-        }
-    }
-
-    /// Reports a pawn that was left on the board, if one was.
-    fn look_for_left_pawn(&mut self, ctx: &mut Ctx<'_>) {
-        let left = LeftPawn::of(ctx, &self.trust(), self.suspected_victim);
-        let found = left.and_then(|left| left.finding(ctx, &self.course.record, &mut self.presses));
-        if let Some(finding) = found {
-            self.suspected_victim = Some(finding.at);
-            self.accuse(ctx, finding, None);
-        }
-    }
-
-    /// Reports flags that have fallen (6.9). Half-moves that were pressed for before go on the record first.
-    fn look_for_flags(&mut self, ctx: &mut Ctx<'_>) {
-        for side in self.flags.down(ctx, &self.course.record) {
-            if self.is_watched()
-                && let Some(finding) = self.flags.look(ctx, &self.course, &self.gap, side)
-            {
-                self.accuse(ctx, finding, None);
-            }
-        }
-    }
-
     /// Reports the act that is the last half-move of the record, and had no name.
     fn accuse_of_last(&mut self, ctx: &mut Ctx<'_>) {
         if let Some((finding, act)) = untold::last(&self.course.record) {
@@ -486,29 +358,6 @@ impl Game {
             self.course.restart_lines(ctx);
         }
         self.overruled.is_some()
-    }
-
-    /// Ends the game if the board shows a result. Where that contradicts the last ruling, a notice asks first, and the public waits for
-    /// the answer.
-    fn look_for_result(&mut self, ctx: &mut Ctx<'_>) {
-        let in_gap = self.gap.is_open;
-        let shown = self
-            .outcome
-            .look_for_shown(ctx, &self.course, &self.presses, in_gap);
-        let Some(ShownResult { result, by_kings, .. }) = shown else {
-            return;
-        };
-        let reason = if by_kings {
-            finish::settle_before_kings(ctx, &mut self.course, &mut self.cases);
-            outcome::KINGS
-        } else {
-            self.settle_rest(ctx);
-            outcome::SPECIAL_PIECE
-        };
-        if let Some(question) = finish::contradicts(&self.course.record, &self.cases, result) {
-            self.course.notice(ctx, notice::RESULT_CONTRADICTS, &question);
-        }
-        self.end(ctx, result, reason);
     }
 
     /// Ends the game, unless it has a result.
