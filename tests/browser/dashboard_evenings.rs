@@ -9,7 +9,7 @@ use shakmaty::{Color, Square};
 use crate::{
     broker::PATIENCE,
     evening::Evening,
-    hall::{journal, until},
+    hall::{accusations, journal, until},
 };
 
 const PUBLIC: &str = "[broadcast]\nfolder = \"open\"\nname = \"Vienna\"\nhold_results_seconds = 4\n";
@@ -143,10 +143,8 @@ fn half_moves_that_nobody_saw(evening: &mut Evening) {
         half_moves(&shown).join(" "),
         "e4 e5 Nf3 Nc6 Bc4 Bc5 O-O Nf6 d3 d6 Bg5 h6 Bh4 a6 a3 g5 Bg3"
     );
-    let said: Vec<_> = journal(&evening.config(), "1")
-        .into_iter()
-        .filter(|event| event["type"] == "irregularity")
-        .collect();
+    let events = journal(&evening.config(), "1");
+    let said = accusations(&events);
     assert!(said.is_empty(), "nobody did wrong: {said:?}");
 }
 

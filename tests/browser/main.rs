@@ -37,6 +37,7 @@ mod dashboard_keys;
 mod dashboard_kings;
 mod dashboard_many;
 mod dashboard_names;
+mod dashboard_order;
 mod dashboard_page;
 mod dashboard_people;
 mod dashboard_record;

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
-    hall::{Daemon, Seat, Simulator, configure, journal, moves, save},
+    hall::{Daemon, Seat, Simulator, accusations, configure, journal, moves, save},
     seed::seed,
     wiring::Wiring,
 };
@@ -362,9 +362,8 @@ async fn survive(evening: Evening) {
         );
         compared += kept.len();
         repeated += heard.arrivals - heard.events.len();
-        let kinds: Vec<String> = kept
-            .iter()
-            .filter(|event| event["type"] == "irregularity")
+        let irregularities = kept.iter().filter(|event| event["type"] == "irregularity");
+        let kinds: Vec<String> = irregularities
             .map(|event| format!("{} ({}) at {}", event["kind"], event["certainty"], event["ply"]))
             .collect();
         println!(
@@ -378,7 +377,7 @@ async fn survive(evening: Evening) {
                 moves(&kept)
             ));
         }
-        if !kinds.is_empty() {
+        if !accusations(&kept).is_empty() {
             wrong.push(format!("board {id}: accused a clean game of {kinds:?}"));
         }
     }

@@ -32,14 +32,17 @@ fn made_up(seed: u64) -> Capture {
     games::play(&moves, header, seed).unwrap()
 }
 
-/// The half-moves that stand at the end of these events, and what somebody is accused of.
+/// The half-moves that stand at the end of these events, and what somebody is accused of. What a busy machine does not hear in time
+/// may be suspected.
 fn told<'a>(events: impl IntoIterator<Item = &'a Value>) -> (Vec<String>, Vec<String>) {
     let (mut moves, mut accused) = (Vec::new(), Vec::new());
     for event in events {
         match event["type"].as_str().unwrap() {
             "move" => moves.push(event["uci"].as_str().unwrap().to_owned()),
             "moves_retracted" => moves.truncate(event["to_ply"].as_u64().unwrap() as usize),
-            "irregularity" => accused.push(event["kind"].as_str().unwrap().to_owned()),
+            "irregularity" if event["certainty"] != "suspected" => {
+                accused.push(event["kind"].as_str().unwrap().to_owned());
+            }
             _ => {}
         }
     }

@@ -11,6 +11,13 @@ use serde_json::{Value, json};
 
 use crate::{broker::free_port, page::http};
 
+/// Notes whether the next click is one on this element: the page may move it away from under the pointer.
+const WATCH: &str = "const [element] = arguments;
+    window.isClicked = false;
+    addEventListener('click', (event) => { window.isClicked = element.contains(event.target); }, { capture: true, once: true })";
+/// Whether it was. A new page knows nothing of a click.
+const WAS_CLICKED: &str = "return window.isClicked !== false";
+
 /// How long the page may take for what is expected of it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -113,20 +120,29 @@ impl Browser {
 
     /// Runs a script in the page.
     pub fn run(&self, script: &str) -> Value {
-        self.post("/execute/sync", &json!({ "script": script, "args": [] }))
+        self.try_run(script, &[])
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    fn try_run(&self, script: &str, arguments: &[&Value]) -> Result<Value, Value> {
+        let path = format!("/session/{}/execute/sync", self.session);
+        self.try_call("POST", &path, &json!({ "script": script, "args": arguments }))
     }
 
     /// Waits until a script gives something that is true.
     pub fn until(&self, what: &str, script: &str) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let value = self.run(script);
-            if ![Value::Null, false.into(), "".into(), 0.into()].contains(&value) {
-                return value;
+            // A driver that has no time for an answer is asked again: nothing is changed by a look.
+            let value = self.try_run(script, &[]);
+            if let Ok(value) = &value
+                && ![Value::Null, false.into(), "".into(), 0.into()].contains(value)
+            {
+                return value.clone();
             }
             assert!(
                 Instant::now() < deadline,
-                "in vain: {what}; the page says: {}; its console: {:?}",
+                "in vain: {what}: {value:?}; the page says: {}; its console: {:?}",
                 self.run("return document.body.innerText"),
                 self.complaints()
             );
@@ -135,14 +151,16 @@ impl Browser {
     }
 
     /// Clicks an element as a person does: as soon as it is there, visible and not covered. The page may draw it anew
-    /// between a look and a click.
+    /// between a look and a click, or move it: then it is clicked again.
     pub fn click(&self, selector: &str) {
         let deadline = Instant::now() + PATIENCE;
-        while let Err(error) = self.try_click(selector) {
+        while let Some(obstacle) = self
+            .try_click(selector)
+            .unwrap_or_else(|error| Some(error["message"].to_string()))
+        {
             assert!(
                 Instant::now() < deadline,
-                "{selector} cannot be clicked: {}; the page says: {}; its console: {:?}",
-                error["message"],
+                "{selector} cannot be clicked: {obstacle}; the page says: {}; its console: {:?}",
                 self.run("return document.body.innerText"),
                 self.complaints()
             );
@@ -150,14 +168,19 @@ impl Browser {
         }
     }
 
-    fn try_click(&self, selector: &str) -> Result<(), Value> {
+    /// What came between, if anything did.
+    fn try_click(&self, selector: &str) -> Result<Option<String>, Value> {
         let session = format!("/session/{}/element", self.session);
         let wanted = json!({ "using": "css selector", "value": selector });
         let found = self.try_call("POST", &session, &wanted)?;
+        self.try_run(WATCH, &[&found])?;
         let id = found.as_object().and_then(|found| found.values().next());
         let id = id.and_then(Value::as_str).expect("an element");
         self.try_call("POST", &format!("{session}/{id}/click"), &json!({}))?;
-        Ok(())
+        let missed = self
+            .try_run(WAS_CLICKED, &[])
+            .is_ok_and(|clicked| clicked == false);
+        Ok(missed.then(|| "something else was clicked, or it is disabled".to_owned()))
     }
 
     pub fn resize(&self, width: u32, height: u32) {
@@ -238,8 +261,9 @@ impl Browser {
 
     fn try_call(&self, method: &str, path: &str, body: &Value) -> Result<Value, Value> {
         let answer = http(self.port, method, path, "", body).1;
-        let mut answer: Value =
-            serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{path}: {error}: {answer}"));
+        let Ok(mut answer) = serde_json::from_str::<Value>(&answer) else {
+            return Err(json!({ "message": format!("{path}: the driver answers {answer:?}") }));
+        };
         let value = answer["value"].take();
         if value["error"].is_null() {
             Ok(value)

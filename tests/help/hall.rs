@@ -243,6 +243,12 @@ pub fn journal(config: &Path, board: &str) -> Vec<Value> {
     )
 }
 
+/// Whom these events accuse. What a busy machine does not hear in time may be suspected, which is no accusation.
+pub fn accusations(events: &[Value]) -> Vec<&Value> {
+    let is_one = |event: &&Value| event["type"] == "irregularity" && event["certainty"] != "suspected";
+    events.iter().filter(is_one).collect()
+}
+
 /// The numbers of a board's events begin with 1, and none is left out.
 pub fn are_numbered(events: &[Value]) {
     let numbers: Vec<_> = events

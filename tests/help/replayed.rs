@@ -36,7 +36,11 @@ pub struct Played {
 impl Played {
     /// One of the games.
     pub fn by_chance(random: &mut Rng) -> Self {
-        let path = fixture(random.choice(GAMES).unwrap());
+        Self::of(fixture(random.choice(GAMES).unwrap()))
+    }
+
+    /// The game of a capture.
+    pub fn of(path: PathBuf) -> Self {
         let lasts = Duration::from_millis(read_capture(&path).unwrap().end().0);
         let meant = replay(&path, "1");
         Self { path, lasts, meant }
@@ -68,7 +72,7 @@ impl Played {
 
     /// What is missing of the half-moves and the offences that `replay` tells. On a busy machine bytes come in lumps, and what is
     /// certain there may only be suspected.
-    fn missing(&self, events: &[Value]) -> Option<String> {
+    pub fn missing(&self, events: &[Value]) -> Option<String> {
         let (had, all) = (moves(events), self.moves());
         if had != all {
             return Some(format!("half-moves {had:?} of {all:?}"));

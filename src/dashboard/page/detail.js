@@ -4,7 +4,7 @@ import { giveForfeit, giveResult, newGame, report, retract, takeResultBack, take
 import { tellTheAsked } from "./ask.js";
 import { differing } from "./board.js";
 import { caseLink, caseSection, dismissAll, figure, overSection } from "./cases.js";
-import { Parts, fetched, h, place, say } from "./dom.js";
+import { Answers, Parts, fetched, h, place, say } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { ageText } from "./sight.js";
 import { hasResult, isSerious, lastMove, timesNow, titleOf } from "./shown.js";
@@ -73,6 +73,7 @@ function liveBoards(detail, placement, off) {
 /** The page of one board. */
 export class Detail {
   #parts = new Parts();
+  #answers = new Answers();
   /** Cases that were open while this board was looked at. */
   #seen = new Set();
 
@@ -94,8 +95,9 @@ export class Detail {
     }
     this.key = key;
     if (!known) return this.body.replaceChildren(h("p", { class: "empty" }, t("waiting")));
+    const asked = this.#answers.ask();
     const detail = await fetched(`/api/board/${known.gateway}/${known.board}`).catch(() => null);
-    if (detail && this.key === key) this.#draw(detail, hall);
+    if (detail && this.key === key && this.#answers.isNews(asked)) this.#draw(detail, hall);
   }
 
   #part(name, shows, make) {

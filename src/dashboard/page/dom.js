@@ -56,6 +56,25 @@ export async function fetched(path, options) {
   return body;
 }
 
+/** Answers may come in another order than the questions: one that is older than what is shown is not shown. */
+export class Answers {
+  #asked = 0;
+  #shown = 0;
+
+  /** The number of a question. */
+  ask() {
+    this.#asked += 1;
+    return this.#asked;
+  }
+
+  /** Whether the answer to this question is to be shown. */
+  isNews(asked) {
+    if (asked < this.#shown) return false;
+    this.#shown = asked;
+    return true;
+  }
+}
+
 /** Makes `children` the children of an element. Those that stay where they are are not touched, and the focus stays with
  * the one that has it. */
 export function place(element, children) {

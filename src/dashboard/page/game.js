@@ -6,7 +6,7 @@ import { exchangeClocks, putBeginning, putClock } from "./beginning.js";
 import { Board, described } from "./board.js";
 import { caseLink } from "./cases.js";
 import { moveList } from "./detail.js";
-import { Parts, fetched, h, place, say } from "./dom.js";
+import { Answers, Parts, fetched, h, place, say } from "./dom.js";
 import { Editor, deleteHalfMove } from "./edit.js";
 import { lock, lockNote } from "./lock.js";
 import { dayText, dayTime, moveName, nameOf, t } from "./words.js";
@@ -14,6 +14,7 @@ import { dayText, dayTime, moveName, nameOf, t } from "./words.js";
 /** The page of one game. */
 export class GamePage {
   #parts = new Parts();
+  #answers = new Answers();
   /** Half-moves that are played on the diagram. */
   #ply = 0;
   #game = null;
@@ -43,15 +44,17 @@ export class GamePage {
     this.name = name;
     if (isNew) {
       this.#parts.clear();
-      this.#game = null;
+      [this.#game, this.asked] = [null, undefined];
       this.editor.stop();
     }
+    const question = this.#answers.ask();
     const [game, detail] = await Promise.all([`/api/game/${key}/${number}`, `/api/board/${key}`].map((path) => fetched(path).catch(() => null)));
     if (this.name !== name) return;
     if (!game || !detail) {
       if (!this.#game) this.head.replaceChildren(h("p", { class: "empty" }, t("waiting")));
       return;
     }
+    if (!this.#answers.isNews(question)) return;
     const wasLast = !this.#game || this.#ply === this.#game.moves.length;
     const asked = ply === undefined || ply === "" ? undefined : Number(ply);
     [this.#game, this.#hall, this.detail] = [game, hall, detail];

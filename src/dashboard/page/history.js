@@ -2,7 +2,7 @@
 
 import { tellTheAsked } from "./ask.js";
 import { answersTo, facts, journal, statusOf, threeBoards } from "./cases.js";
-import { fetched, h } from "./dom.js";
+import { Answers, fetched, h } from "./dom.js";
 import { lock, lockNote } from "./lock.js";
 import { dayText, dayTime, moveName, nameOf, t, timeText, told } from "./words.js";
 
@@ -17,16 +17,18 @@ export class History {
   #day = "";
   #shown = "";
   #unknown = [];
+  #answers = new Answers();
 
   constructor() {
     this.element = h("section", { class: "history" });
   }
 
   async show(hall) {
+    const asked = this.#answers.ask();
     const cases = await fetched("/api/cases").catch(() => null);
     const unknown = [...hall.boards.values()].filter((board) => board.past !== "told").map((board) => board.board);
     const shown = JSON.stringify([cases, unknown, document.documentElement.lang]);
-    if (!cases || shown === this.#shown) return;
+    if (!cases || !this.#answers.isNews(asked) || shown === this.#shown) return;
     this.#shown = shown;
     this.#unknown = unknown;
     this.#draw(cases.filter((item) => item.irregularity));
@@ -85,6 +87,7 @@ export class History {
 /** One irregularity on one sheet, also of an earlier game. */
 export class Report {
   #shown = "";
+  #answers = new Answers();
 
   constructor() {
     this.element = h("article", { class: "report" });
@@ -96,11 +99,12 @@ export class Report {
 
   async show(hall, id) {
     const [gateway, board] = id.split("/");
+    const asked = this.#answers.ask();
     const detail = await fetched(`/api/board/${gateway}/${board}`).catch(() => null);
     const item = detail?.cases.find((item) => item.id === id);
     const game = item?.game == null ? null : await fetched(`/api/game/${gateway}/${board}/${item.game}`).catch(() => null);
     const shown = JSON.stringify([id, item, game?.moves, document.documentElement.lang]);
-    if (detail && shown === this.#shown) return;
+    if (!this.#answers.isNews(asked) || (detail && shown === this.#shown)) return;
     this.#shown = shown;
     if (!item?.irregularity) {
       this.acts.replaceChildren();
