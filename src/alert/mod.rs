@@ -1,39 +1,39 @@
 //! Notices pushed to phones: an event that an arbiter must hear of goes to a webhook or to ntfy.
 //!
 //! Each place reads the events in the journal beside all other work, as a broadcast does, so no board ever waits for a
-//! phone. The file of positions beside the journal keeps how far each place was told. A restart repeats only the
-//! message that was under way. The file keeps also of which irregularities the place was told: it hears when one of them
-//! is off.
+//! phone. The file of positions beside the journal keeps how far each place was told, and which messages it has refused
+//! so far. A restart repeats only the messages that were under way. The file keeps also of which irregularities the place
+//! was told: it hears when one of them is off.
 #![allow(clippy::disallowed_methods)] // phones live on the wall clock.
 
 mod message;
 mod place;
+mod read;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod told;
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use fastrand::Rng;
-use tokio::{sync::watch, time::sleep};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use self::{
     message::AlertMessage,
     place::{Recipient, SendError},
+    read::AlertNews,
+    refused::{RefusedAlert, RefusedAlerts},
     told::ToldAlerts,
 };
 use crate::{
     config::AlertConfig,
-    event::Event,
-    journal::{
-        alerted,
-        query::{Filter, each_event, last_position},
-        wall_ms,
-    },
+    event::Body,
+    journal::{alerted, wall_ms},
     link::Backoff,
     time::Millis,
 };
@@ -47,11 +47,20 @@ const OLDEST_MS: i64 = 15 * 60_000;
 /// First and longest wait after a failure that may pass.
 const RETRY_MS: (u64, u64) = (1_000, 60_000);
 
-/// An event that may be worth a message: its position, when it was written, and what it says.
-type Kept = (u64, i64, Event);
+/// Pushes to `alert`'s place the events written to the journal at `path`, until `stop`; `news` has the position of the last one and
+/// wakes it up. A new place hears what is written after this call, however late a busy machine runs what it returns.
+pub(crate) fn tell(
+    alert: AlertConfig,
+    path: PathBuf,
+    news: watch::Receiver<u64>,
+    stop: CancellationToken,
+) -> impl Future<Output = ()> {
+    let last = *news.borrow();
+    tell_after(last, alert, path, news, stop)
+}
 
-/// Pushes to `alert`'s place the events written to the journal at `path`, until `stop`; `news` wakes it up.
-pub(crate) async fn tell(
+async fn tell_after(
+    last: u64,
     alert: AlertConfig,
     path: PathBuf,
     mut news: watch::Receiver<u64>,
@@ -62,38 +71,36 @@ pub(crate) async fn tell(
         place: Recipient::new(&alert),
         alert,
         path,
+        position: 0,
         told: ToldAlerts::default(),
+        refused: RefusedAlerts::default(),
         oldest_ms: OLDEST_MS,
         failing: false,
         stale: 0,
     };
-    let mut after = teller.begin().await;
+    let mut after = teller.begin(last).await;
     loop {
         news.mark_unchanged();
-        let work = async {
-            let Some(batch) = teller.read(after).await else {
-                sleep(PATIENCE).await;
-                return (after, true);
-            };
-            let more = batch.len() >= BATCH;
-            let mut last = after;
-            for (position, written_ms, event) in batch {
-                teller.consider(position, written_ms, &event).await;
-                last = position;
-            }
-            (last, more)
-        };
         let (last, more) = tokio::select! {
-            done = work => done,
+            done = teller.work(after) => done,
             () = stop.cancelled() => return,
         };
         after = last;
         if !more {
             tokio::select! {
                 changed = news.changed() => if changed.is_err() { return },
+                () = until(teller.refused.due()) => {}
                 () = stop.cancelled() => return,
             }
         }
+    }
+}
+
+/// Waits for `due`; for ever where nothing is due.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -103,8 +110,12 @@ struct Teller {
     key: String,
     place: Recipient,
     path: PathBuf,
+    /// The last event that is told, refused or of no interest, as are all before it.
+    position: u64,
     /// Of which irregularities the place was told.
     told: ToldAlerts,
+    /// What the place has refused so far.
+    refused: RefusedAlerts,
     /// [`OLDEST_MS`], or less in tests.
     oldest_ms: i64,
     /// True once the log has told that the place cannot be reached.
@@ -114,75 +125,157 @@ struct Teller {
 }
 
 impl Teller {
-    /// The position to go on from: that of the last event told, or at the first time the end of the journal.
-    async fn begin(&mut self) -> u64 {
+    /// The position to go on from: that of the last event told, or at the first time `last`, the end of the journal.
+    async fn begin(&mut self, last: u64) -> u64 {
         let (path, key) = (self.path.clone(), self.key.clone());
         let begin = move || {
-            let last = last_position(&path).unwrap_or(0);
+            let (position, rest) = alerted::read(&path, &key).unwrap_or((last, String::new()));
             // A journal that was restored may end before that position.
-            let (position, told) = alerted::read(&path, &key).unwrap_or((last, String::new()));
-            let (position, told) = (position.min(last), ToldAlerts::parse(&told));
-            note(&path, &key, position, &told);
-            (position, told)
+            let position = position.min(last);
+            let refused = RefusedAlerts::positions(&rest).into_iter();
+            let refused = refused.filter(|refused| *refused <= position);
+            let refused: Vec<_> = refused.filter_map(|refused| read::at(&path, refused)).collect();
+            (position, ToldAlerts::parse(&rest), refused)
         };
-        let (position, told) = tokio::task::spawn_blocking(begin).await.unwrap_or_default();
-        self.told = told;
+        let (position, told, refused) = tokio::task::spawn_blocking(begin).await.unwrap_or_default();
+        (self.position, self.told) = (position, told);
+        for news in refused {
+            self.refused.add(RefusedAlert::new(news));
+        }
+        self.keep().await;
         position
     }
 
+    /// Tells of the events after `after`; the last of them, and whether there may be more.
+    async fn work(&mut self, after: u64) -> (u64, bool) {
+        self.try_again().await;
+        let Some(batch) = self.read(after).await else {
+            sleep(PATIENCE).await;
+            return (after, true);
+        };
+        let more = batch.len() >= BATCH;
+        let mut last = after;
+        for news in batch {
+            last = news.position;
+            self.consider(news).await;
+            self.try_again().await;
+        }
+        (last, more)
+    }
+
     /// The next events; none where the journal cannot be read now.
-    async fn read(&self, after: u64) -> Option<Vec<Kept>> {
+    async fn read(&self, after: u64) -> Option<Vec<AlertNews>> {
         let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || batch(&path, after))
+        let read = tokio::task::spawn_blocking(move || read::batch(&path, after, BATCH))
             .await
             .ok()?;
         read.inspect_err(|error| tracing::debug!("alerts: cannot read the journal: {error}"))
             .ok()
     }
 
-    /// Pushes the event, if the place asks for it and it is still news. What changes a message that the place has is
-    /// news until the place has refused it for as long.
-    async fn consider(&mut self, position: u64, written_ms: i64, event: &Event) {
-        let follow_up = self.told.follow_up(event, self.alert.language);
-        // What the place must hear waits as long as it is away, but not for ever if it is there and refuses that.
-        let mut since_ms = follow_up.is_none().then_some(written_ms);
-        let Some(message) = follow_up.or_else(|| AlertMessage::of(event, &self.alert)) else {
+    /// Pushes the event, if the place asks for it. It waits where the place has refused what comes before it.
+    async fn consider(&mut self, news: AlertNews) {
+        let is_late = self.refused.precede(&news);
+        if matches!(news.event.body, Body::Irregularity(_)) && !is_late {
+            self.told.forget(&news);
+        }
+        if !is_late && self.message(&news).is_none() {
             return;
-        };
+        }
+        while self.refused.is_full() {
+            until(self.refused.due()).await;
+            self.try_again().await;
+        }
+        self.position = news.position;
+        let one = RefusedAlert::new(news);
+        if self.refused.precede(&one.news) {
+            self.refused.add(one);
+            self.keep().await;
+        } else {
+            self.push(one).await;
+        }
+    }
+
+    /// Pushes again what the place has refused, as far as it is due.
+    async fn try_again(&mut self) {
+        while let Some(one) = self.refused.take_due() {
+            self.push(one).await;
+        }
+    }
+
+    async fn push(&mut self, one: RefusedAlert) {
+        if let Some(since_ms) = self.send(&one.news, one.since_ms).await {
+            self.refused.add(one.again(since_ms));
+        }
+        self.keep().await;
+    }
+
+    /// The message on an event, and whether it changes one that the place has.
+    fn message(&self, news: &AlertNews) -> Option<(AlertMessage, bool)> {
+        let follow_up = self.told.follow_up(news, self.alert.language);
+        let follow_up = follow_up.map(|message| (message, true));
+        follow_up.or_else(|| Some((AlertMessage::of(&news.event, &self.alert)?, false)))
+    }
+
+    /// Sends the message on an event if it is still news. What changes a message that the place has is news until the
+    /// place has refused it for as long. When the place refused it first, if it may take it later.
+    async fn send(&mut self, news: &AlertNews, mut since_ms: Option<i64>) -> Option<i64> {
+        let (message, is_follow_up) = self.message(news)?;
         let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);
         let mut rng = Rng::new();
         loop {
-            if since_ms.is_some_and(|since_ms| wall_ms().saturating_sub(since_ms) > self.oldest_ms) {
+            // What the place must hear waits as long as it is away, but not for ever if it is there and refuses that.
+            let is_news_since = if is_follow_up {
+                since_ms
+            } else {
+                Some(news.written_ms)
+            };
+            if is_news_since.is_some_and(|since_ms| wall_ms().saturating_sub(since_ms) > self.oldest_ms) {
                 self.stale += 1;
-                break;
+                return None;
             }
-            match self.place.send(&message).await {
+            let error = match self.place.send(&message).await {
                 Ok(()) => {
-                    self.told.note(event, self.alert.language);
+                    self.told.note(news, self.alert.language);
                     self.worked();
-                    break;
+                    return None;
                 }
-                Err(error) => {
-                    self.failed(&error);
-                    if error.is_final() {
-                        break;
-                    }
-                    if matches!(error, SendError::Refused { .. }) {
-                        since_ms.get_or_insert_with(wall_ms);
-                    }
-                    let wait = backoff.failed(Millis(0), &mut rng);
-                    let wait = Duration::from_millis(wait).max(error.peace().unwrap_or_default());
-                    sleep(wait).await;
+                Err(error) => error,
+            };
+            self.failed(&error);
+            if error.is_final() {
+                return None;
+            }
+            let is_refused = matches!(error, SendError::Refused { .. });
+            if is_refused {
+                since_ms.get_or_insert_with(wall_ms);
+            }
+            // A place that is away, or asks for peace, takes no other message either.
+            match error.peace() {
+                None if is_refused => return since_ms,
+                peace => {
+                    let wait = Duration::from_millis(backoff.failed(Millis(0), &mut rng));
+                    sleep(wait.max(peace.unwrap_or_default())).await;
                 }
             }
         }
-        let (path, key, told) = (self.path.clone(), self.key.clone(), self.told.clone());
+    }
+
+    /// Keeps how far the place was told.
+    async fn keep(&self) {
+        let (path, key, position) = (self.path.clone(), self.key.clone(), self.position);
+        let rest = self.refused.text() + &self.told.text();
+        let keep = move || {
+            if let Err(error) = alerted::keep(&path, &key, position, &rest) {
+                tracing::debug!("alerts: cannot keep how far {key} was told: {error}");
+            }
+        };
         // The write ends with the runtime at the latest.
-        let _ = tokio::task::spawn_blocking(move || note(&path, &key, position, &told)).await;
+        let _ = tokio::task::spawn_blocking(keep).await;
     }
 
     fn worked(&mut self) {
-        if std::mem::take(&mut self.failing) {
+        if self.refused.is_empty() && std::mem::take(&mut self.failing) {
             let left_out = match std::mem::take(&mut self.stale) {
                 0 => String::new(),
                 count => format!(
@@ -199,27 +292,4 @@ impl Teller {
             tracing::warn!("alerts: a message is not taken: {error}");
         }
     }
-}
-
-fn note(path: &Path, key: &str, position: u64, told: &ToldAlerts) {
-    if let Err(error) = alerted::keep(path, key, position, &told.text()) {
-        tracing::debug!("alerts: cannot keep how far {key} was told: {error}");
-    }
-}
-
-/// The next events.
-fn batch(path: &Path, after: u64) -> rusqlite::Result<Vec<Kept>> {
-    let mut batch = Vec::new();
-    let filter = Filter {
-        after: Some(after),
-        ..Filter::default()
-    };
-    each_event(path, &filter, |kept| {
-        match serde_json::from_str(kept.json) {
-            Ok(event) => batch.push((kept.position, kept.written_ms, event)),
-            Err(error) => tracing::warn!("alerts: an event of the journal cannot be read: {error}"),
-        }
-        batch.len() < BATCH
-    })?;
-    Ok(batch)
 }

@@ -4,7 +4,10 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::message::{AlertMessage, words};
+use super::{
+    message::{AlertMessage, words},
+    read::AlertNews,
+};
 use crate::{
     config::Language,
     event::{Body, Certainty, Event, Irregularity, Resolution},
@@ -17,8 +20,11 @@ const MOST: usize = 256;
 /// An irregularity of which a place was told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ToldAlert {
-    /// The `id` of its event.
+    /// The `id` of its event, as the place was told.
     irregularity: String,
+    /// The first id of that event, if its number had jumped before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    formerly: Option<String>,
     /// What happened, in the words in which the place was told.
     title: String,
     certainty: Certainty,
@@ -49,10 +55,10 @@ impl ToldAlerts {
         lines.map(|line| line + "\n").collect()
     }
 
-    /// The message on `event`, if it changes what the place was told.
-    pub(super) fn follow_up(&self, event: &Event, language: Language) -> Option<AlertMessage> {
-        let id = event.body.concerns()?;
-        let told = self.0.iter().find(|told| told.irregularity == id)?;
+    /// The message on `news`, if it changes what the place was told.
+    pub(super) fn follow_up(&self, news: &AlertNews, language: Language) -> Option<AlertMessage> {
+        let event = &news.event;
+        let told = self.0.iter().find(|told| told.is_of(news))?;
         let (title, mut text) = told.change(&event.body, language)?;
         if let Some(name) = &event.by {
             text += &language.by(name);
@@ -61,8 +67,14 @@ impl ToldAlerts {
         Some(message.about(&told.irregularity, told.certainty))
     }
 
-    /// Notes that the place was told of `event`.
-    pub(super) fn note(&mut self, event: &Event, language: Language) {
+    /// Forgets another irregularity that had the id of this one: the journal was lost or restored meanwhile.
+    pub(super) fn forget(&mut self, news: &AlertNews) {
+        self.0.retain(|told| !told.is_of(news));
+    }
+
+    /// Notes that the place was told of `news`.
+    pub(super) fn note(&mut self, news: &AlertNews, language: Language) {
+        let event = &news.event;
         if let Body::Irregularity(said) = &event.body {
             self.0.push_back(ToldAlert::new(event, said, language));
             if self.0.len() > MOST {
@@ -70,9 +82,7 @@ impl ToldAlerts {
             }
             return;
         }
-        let id = event.body.concerns();
-        let concerned = |told: &&mut ToldAlert| Some(told.irregularity.as_str()) == id;
-        let Some(told) = self.0.iter_mut().find(concerned) else {
+        let Some(told) = self.0.iter_mut().find(|told| told.is_of(news)) else {
             return;
         };
         match &event.body {
@@ -88,11 +98,18 @@ impl ToldAlert {
     fn new(event: &Event, said: &Irregularity, language: Language) -> Self {
         Self {
             irregularity: event.id.clone(),
+            formerly: event.formerly.clone(),
             title: words(&said.text, language).map_or_else(String::new, |words| words.title.clone()),
             certainty: said.certainty,
             penalty: said.ruling.penalty,
             ended: None,
         }
+    }
+
+    /// True where `news` is about it, whatever number it has now.
+    fn is_of(&self, news: &AlertNews) -> bool {
+        let first = self.formerly.as_ref().unwrap_or(&self.irregularity);
+        news.about.as_ref() == Some(first)
     }
 
     /// Title and text of what `body` changes.
@@ -146,7 +163,13 @@ mod tests {
     fn titles(became: &[Value], language: Language) -> Vec<String> {
         let first = irregularity();
         let mut told = ToldAlerts::default();
-        told.note(&first, language);
+        let news = |event: Event| AlertNews {
+            position: 1,
+            written_ms: 0,
+            event,
+            about: Some(first.id.clone()),
+        };
+        told.note(&news(first.clone()), language);
         let mut titles = Vec::new();
         for fields in became {
             let mut event = json!({ "v": 1, "id": "gw/1/99", "seq": 99, "board": "1", "game": 1, "t": 9.0, "time": null,
@@ -155,7 +178,7 @@ mod tests {
                 .as_object_mut()
                 .unwrap()
                 .extend(fields.as_object().unwrap().clone());
-            let event = serde_json::from_value(event).unwrap();
+            let event = news(serde_json::from_value(event).unwrap());
             if let Some(message) = told.follow_up(&event, language) {
                 told = ToldAlerts::parse(&told.text());
                 told.note(&event, language);
@@ -191,5 +214,12 @@ mod tests {
             ["Неактуально"],
             "it may still count, so nothing says that it is off"
         );
+    }
+    /// Nobody reads on the phone that it may still count, and on the page that it is off.
+    #[test]
+    fn the_page_says_in_the_same_word_that_something_is_overtaken() {
+        let page = include_str!("../dashboard/page/words.js");
+        let [en, ru] = [Language::En, Language::Ru].map(Language::overtaken);
+        assert!(page.contains(&format!("superseded: [\"{en}\", \"{ru}\"]")));
     }
 }

@@ -169,15 +169,6 @@ pub fn boards(path: &Path) -> rusqlite::Result<Vec<String>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The position of the last event.
-///
-/// # Errors
-/// When the file is missing, is no journal or cannot be read.
-pub fn last_position(path: &Path) -> rusqlite::Result<u64> {
-    let sql = "SELECT coalesce(max(n), 0) FROM events";
-    open(path)?.query_row(sql, [], |row| row.get(0))
-}
-
 /// The boot id of the last daemon that wrote the journal; none where there is no journal, or where it does not tell.
 #[must_use]
 pub fn boot(path: &Path) -> Option<String> {
