@@ -411,6 +411,8 @@ fn a_button_goes_back_to_the_round_before() {
         "nothing is wrong",
         "return !document.querySelector('[data-action=put]').disabled",
     );
+    // The button is in sight at once, also on a small screen.
+    browser.resize(1280, 700);
     browser.click("[data-action=put]");
     browser.until(
         "the button",
@@ -418,7 +420,9 @@ fn a_button_goes_back_to_the_round_before() {
     );
     let text = |of: &str| browser.run(&format!("return document.querySelector('{of}').textContent"));
     assert_eq!(text("[data-action=back]"), "Round 2 was begun by mistake…");
-    browser.run("document.querySelector('[data-action=back]').scrollIntoView({ block: 'center' })");
+    let is_seen = "const button = document.querySelector('[data-action=back]'), { left, top, height } = button.getBoundingClientRect();
+        return [0.1, 0.5, 0.9].map((part) => document.elementFromPoint(left + 5, top + part * height) === button)";
+    assert_eq!(browser.run(is_seen), json!([true, true, true]));
     browser.click("[data-action=back]");
     browser.until(
         "the question",

@@ -89,6 +89,8 @@ class Rounds {
       this.put];
     this.results = this.#button("hand", "results", () => this.#results());
     this.renumber = this.#button("renumber", "renumber", () => this.#renumber());
+    this.bar = h("div", { class: "buttons" },
+      this.#button("pairings_close", "close", () => this.dialog.close()), this.results, this.renumber, this.sends, this.next.button);
     this.locked = lockNote();
     this.own = h("p", { class: "note own", role: "status" });
     this.dialog = h("dialog", { class: "rounds", "aria-labelledby": "rounds-title" },
@@ -103,12 +105,7 @@ class Rounds {
       field(t("pairings_start"), this.start),
       this.locked,
       this.found,
-      h("div", { class: "buttons" },
-        this.#button("pairings_close", "close", () => this.dialog.close()),
-        this.results,
-        this.renumber,
-        this.sends,
-        this.next.button));
+      this.bar);
     for (const control of [this.gateway, this.round, this.text, this.lichess, this.start]) control.addEventListener("input", () => this.#changed());
     this.file.addEventListener("change", async () => {
       const [file] = this.file.files;
@@ -162,6 +159,8 @@ class Rounds {
   /** Shows what came of it, also where the dialog is taller than the window. */
   #tell(...found) {
     this.found.replaceChildren(...found);
+    // The bar lies over what is below the window.
+    this.found.style.scrollMarginBottom = `${this.bar.offsetHeight}px`;
     this.found.scrollIntoView({ block: "nearest" });
   }
 
@@ -225,10 +224,9 @@ class Rounds {
   async #put(back = false) {
     const state = await this.#ask("pairings", { ...this.#fields(), put: true, ...(back && { back }) });
     if (!state) return;
-    this.#done(t(state.present ? "pairings_put_right" : "pairings_done", state));
-    if (!state.present) return;
+    if (!state.present) return this.#done(t("pairings_done", state));
     const button = h("button", { type: "button", class: "plain", "data-action": "back", onclick: () => this.#goBack(state) }, t("pairings_back", state));
-    this.found.append(h("div", { class: "buttons" }, button));
+    this.#done(t("pairings_put_right", state), h("div", { class: "buttons" }, button));
   }
 
   /** The present round was begun by mistake, and games have begun since. */
@@ -238,9 +236,9 @@ class Rounds {
   }
 
   /** It is in force: what was looked through before was looked through with something else. */
-  #done(text) {
+  #done(text, ...more) {
     this.#allow(false);
-    this.#tell(h("p", { class: "done" }, text));
+    this.#tell(h("p", { class: "done" }, text), ...more);
   }
 
   async #bind() {

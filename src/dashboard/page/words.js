@@ -182,7 +182,7 @@ const WORDS = {
   restored: ["Put right", "Исправлено"],
   stands: ["Stands", "Позиция остаётся"],
   dismissed: ["Dismissed", "Отклонено"],
-  superseded: ["Overtaken", "Снято ходом событий"],
+  superseded: ["Overtaken", "Неактуально"],
   articles: ["Articles", "Статьи"],
   half_move: ["Half-move {n}", "Полуход {n}"],
   penalty: ["Penalty", "Наказание"],
