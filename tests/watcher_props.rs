@@ -7,6 +7,8 @@
 mod skipped;
 #[path = "watcher_props/flags.rs"]
 mod flags;
+#[path = "watcher_props/found.rs"]
+mod found;
 #[path = "watcher_props/gathered.rs"]
 mod gathered;
 #[path = "watcher_props/late.rs"]

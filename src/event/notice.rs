@@ -86,6 +86,8 @@ codes! {
     JOURNAL_RESTORED = "journal_restored",
     /// A broker knows events that the journal does not have.
     JOURNAL_BEHIND = "journal_behind",
+    /// A broker had kept the game of a board of which the journal has nothing.
+    GAME_FOUND = "game_found",
     /// The journal cannot be written.
     JOURNAL_FAILING = "journal_failing",
     /// The journal's disk does not answer.

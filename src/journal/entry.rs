@@ -77,8 +77,8 @@ pub struct OutboxRow {
     pub is_secured: bool,
 }
 
-/// What a broker knows of the numbers of a board.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a broker knows of the numbers of a board, and of its last game.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownNumbers {
     /// The last number in the states that the broker retains of the board; 0 when there is none.
     pub last: u64,
@@ -86,6 +86,8 @@ pub struct KnownNumbers {
     pub ceiling: u64,
     /// The number of the last game in the states of the board; 0 before the first.
     pub game: u32,
+    /// That game, as its board published it; none before the first.
+    pub shown: Option<serde_json::Value>,
 }
 
 /// Where a board's numbering and its watcher go on.

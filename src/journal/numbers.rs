@@ -56,28 +56,32 @@ pub(super) struct Lift {
 }
 
 /// The rule by which a board's game numbers above `floor` become those above `base`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct GamesMoved {
     pub(super) floor: u32,
     pub(super) base: u32,
+    /// Game `base`, as the broker knows it.
+    pub(super) shown: Option<Value>,
 }
 
 impl GamesMoved {
-    fn number(self, game: u32) -> u32 {
+    fn number(&self, game: u32) -> u32 {
         match game.checked_sub(self.floor) {
             Some(beyond @ 1..) => self.base.saturating_add(beyond),
             _ => game,
         }
     }
 
-    /// The snapshot of a watcher without a game; none if games need no other numbers.
-    fn afresh(self) -> Option<String> {
-        (self.base > self.floor).then(|| json!({ "seq": 0, "games": self.base }).to_string())
+    /// The snapshot of a watcher without a game; none if games need no other numbers. The watcher takes the last game up where the
+    /// board shows it.
+    fn afresh(&self) -> Option<String> {
+        (self.base > self.floor)
+            .then(|| json!({ "seq": 0, "games": self.base, "found": self.shown }).to_string())
     }
 
     /// Raises the number of games in a snapshot. If the broker knows later games, the game in the snapshot is over, and
     /// the next one is numbered after those of the broker.
-    fn raise(self, snapshot: &mut Value) {
+    fn raise(&self, snapshot: &mut Value) {
         let Some(games) = snapshot.get("games").and_then(Value::as_u64) else {
             return;
         };
@@ -88,6 +92,7 @@ impl GamesMoved {
             // What was known of that game goes with it: its hypotheses, and what was seen before it began.
             snapshot["weighed"] = Value::Null;
             snapshot["setup"] = Value::Null;
+            snapshot["found"] = self.shown.clone().unwrap_or_default();
         } else {
             snapshot["games"] = self.number(games).into();
         }
@@ -171,7 +176,11 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 500,
-            games: GamesMoved { floor: 1, base: 1 },
+            games: GamesMoved {
+                floor: 1,
+                base: 1,
+                shown: None,
+            },
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":1,"t":1.5,"time":null}"#;
         let (_, event) = lift.event(json).unwrap();
@@ -202,7 +211,11 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 10,
-            games: GamesMoved { floor: 3, base: 5 },
+            games: GamesMoved {
+                floor: 3,
+                base: 5,
+                shown: Some(json!({ "game": 5 })),
+            },
         };
         let event = |game: u32| {
             let json = format!(
@@ -218,12 +231,19 @@ mod tests {
                 json!({ "seq": 9, "games": games, "game": {}, "weighed": {}, "setup": {} }).to_string();
             let value: Value = serde_json::from_str(&lift.snapshot(Some(&kept)).unwrap()).unwrap();
             let gone = ["game", "weighed", "setup"].map(|part| value[part].is_null());
-            (value["games"].as_u64().unwrap(), gone)
+            (
+                value["games"].as_u64().unwrap(),
+                gone,
+                value["found"]["game"].as_u64(),
+            )
         };
         // Two others followed the third game. What began since is a game of its own.
-        assert_eq!([kept(3), kept(4)], [(5, [true; 3]), (6, [false; 3])]);
+        assert_eq!(
+            [kept(3), kept(4)],
+            [(5, [true; 3], Some(5)), (6, [false; 3], None)]
+        );
         let fresh: Value = serde_json::from_str(&lift.snapshot(None).unwrap()).unwrap();
-        assert_eq!(fresh, json!({ "seq": 0, "games": 5 }));
+        assert_eq!(fresh, json!({ "seq": 0, "games": 5, "found": { "game": 5 } }));
     }
 
     #[test]
@@ -239,7 +259,7 @@ mod tests {
         let known = |last, ceiling| KnownNumbers {
             last,
             ceiling,
-            game: 0,
+            ..KnownNumbers::default()
         };
         assert_eq!(known(140, 192).base(), 192);
         assert!(known(140, 0).base() >= 140 + MARGIN);

@@ -135,8 +135,11 @@ impl ReadBack {
             known.ceiling = serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| numbers.ceiling);
         } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
             (known.last, known.game) = (game.last_seq, game.number());
+            known.shown = (known.game > 0)
+                .then(|| serde_json::from_slice(payload).ok())
+                .flatten();
         } else {
-            (known.last, known.game) = (0, 0);
+            (known.last, known.game, known.shown) = (0, 0, None);
         }
     }
 

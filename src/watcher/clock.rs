@@ -70,6 +70,10 @@ pub(super) struct Clock {
     unheard_until: Option<Millis>,
     /// It ran already when its first frame came, so that nobody heard when it was started.
     found_running: bool,
+    /// Whose time is taken to run when it is heard next, while White's side is not known.
+    runs_for: Option<Color>,
+    /// White's side follows from that alone: the first press that does not fit exchanges the sides.
+    is_taken: bool,
     /// What the presses in a row that did not fit add up to.
     misfits: u32,
     /// The increment that the last press of each side gave, in milliseconds: left, right.
@@ -186,6 +190,23 @@ impl Clock {
         }
         self.heard_ms = at_ms;
         self.watch.heard(now, reading);
+        if let Some(side) = self.runs_for {
+            self.runs_for(side);
+        }
+    }
+
+    /// The time of `side` is taken to run, now or when the clock is heard next, unless White's side is known. Two presses have to bear it
+    /// out.
+    pub(super) fn runs_for(&mut self, side: Color) {
+        self.runs_for = self.white.is_none().then_some(side);
+        if let Some((side, counting)) = self.runs_for.zip(self.counting()) {
+            (self.runs_for, self.is_taken) = (None, true);
+            self.guess_late(if side == Color::White {
+                counting
+            } else {
+                counting.other()
+            });
+        }
     }
 
     pub(super) fn gone(&mut self) {
@@ -429,6 +450,10 @@ impl Clock {
     /// presses in a row that do not. A press for a half-move with an early reply counts a third. Returns true
     /// when it exchanged the sides.
     pub(super) fn fits(&mut self, fit: Fit) -> bool {
+        if std::mem::take(&mut self.is_taken) && fit == Fit::Bad {
+            self.guess_late(self.side_of(Color::Black));
+            return true;
+        }
         // One that fits may be chance where those before it did not.
         let is_borne_out = fit == Fit::Good && self.misfits == 0;
         self.misfits = match fit {

@@ -64,6 +64,7 @@ mod broadcast_pace;
 mod broadcast_rounds;
 mod broadcast_wall_clock;
 mod broker_as_installed;
+mod card_lost;
 mod cli_demo;
 mod cli_init;
 mod containers;

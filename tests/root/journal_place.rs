@@ -208,6 +208,7 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
         last: 12,
         ceiling: 75,
         game: 0,
+        ..KnownNumbers::default()
     };
     let mut settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
@@ -290,6 +291,7 @@ async fn games_that_were_told_since_keep_their_numbers() {
             last: 0,
             ceiling: 0,
             game: 4,
+            ..KnownNumbers::default()
         };
         let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
         journal.disputed().wait_for(|is| *is).await.unwrap();
@@ -329,6 +331,7 @@ async fn games_that_were_told_since_keep_their_numbers() {
             last: last + 1,
             ceiling: 0,
             game: 5,
+            ..KnownNumbers::default()
         };
         let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
         settled.await.unwrap();
@@ -355,6 +358,7 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
         last: 9_000_000_000,
         ceiling: 0,
         game: 0,
+        ..KnownNumbers::default()
     };
     let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
@@ -394,6 +398,7 @@ async fn nor_does_it_keep_numbers_that_another_has_given_out() {
         last: 4,
         ceiling: 4,
         game: 0,
+        ..KnownNumbers::default()
     };
     let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
     let mut disputed = journal.disputed();

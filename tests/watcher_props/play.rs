@@ -8,11 +8,13 @@ use std::{
 
 use dgt2mqtt::{
     capture::{Act, Capture, Record, replay::settings_of},
-    event::Event,
+    event::{Event, GameResult},
     sim::shown::ShownBoard,
     time::Millis,
     watcher::{Settings, Snapshot, Watcher},
 };
+
+use serde_json::json;
 
 use crate::{
     drain, pass,
@@ -172,6 +174,22 @@ impl Play {
         }
     }
 
+    /// The play in which the journal was lost here. The broker has what was published of the game.
+    fn without_journal(&self) -> Self {
+        let game = self.watcher.game();
+        let kept = json!({ "seq": 0, "games": game.game, "found": game }).to_string();
+        let back = Snapshot::kept(Some(&kept), 0);
+        Self {
+            settings: self.settings.clone(),
+            watcher: Watcher::new(self.settings.clone(), Some(back)),
+            seen: Vec::new(),
+            shown: self.shown.clone(),
+            kept: None,
+            kept_events: 0,
+            keep_at: None,
+        }
+    }
+
     /// The daemon is started at `at` and asks the board what stands there.
     pub(crate) fn ask(&mut self, at: Millis) {
         self.watcher.handle_link_up(at, "port");
@@ -216,6 +234,31 @@ pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> P
 /// Plays a capture to a daemon that is started at `at`, while somebody plays.
 pub(crate) fn play_late(capture: &Capture, at: Millis) -> Played {
     kill_on(Play::of(capture), &capture.records, &[], Some(at), 0, capture)
+}
+
+/// Plays a capture to a daemon that loses its journal at `at`, and is away for a while. The broker has what was published of the game.
+/// None where no game with half-moves went on then.
+pub(crate) fn play_lost(capture: &Capture, at: Millis, away: u64) -> Option<Played> {
+    let before = capture.records.partition_point(|record| record.at < at);
+    let mut play = Play::of(capture);
+    for Record { at, act } in &capture.records[..before] {
+        play.pass(*at);
+        play.act(*at, act);
+    }
+    play.pass(at);
+    let game = play.watcher.game();
+    let goes_on = game.result == Some(GameResult::Open) && !game.moves.is_empty();
+    goes_on.then(|| {
+        let lost = play.without_journal();
+        kill_on(
+            lost,
+            &capture.records[before..],
+            &[],
+            Some(at + away),
+            away,
+            capture,
+        )
+    })
 }
 
 /// Plays a capture once for each of `moments`, which are in order: the daemon is killed then, and away for a while. None

@@ -92,7 +92,7 @@ impl JournalWriter {
         let beyond = std::mem::take(&mut self.beyond).into_iter();
         let lifts: Vec<_> = beyond
             .map(|(board, known)| {
-                let lift = self.lift_of(&board, known);
+                let lift = self.lift_of(&board, &known);
                 let text = behind(&board, &known, &lift);
                 tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
                 let notice = Notice {
@@ -132,11 +132,12 @@ impl JournalWriter {
     }
 
     /// How the numbers of a board jump.
-    fn lift_of(&self, board: &str, known: KnownNumbers) -> Lift {
+    fn lift_of(&self, board: &str, known: &KnownNumbers) -> Lift {
         let floor = self.floor(board);
         let games = GamesMoved {
             floor: self.games_sent(board, floor),
             base: known.game.max(self.games_sent(board, floor)),
+            shown: known.shown.clone(),
         };
         let certain = self.certain(board);
         Lift {
@@ -203,7 +204,7 @@ pub(super) fn games_of(resume: &Resume) -> Option<u32> {
 
 /// The words of the notice on numbers that jump.
 fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
-    let GamesMoved { floor, base } = lift.games;
+    let GamesMoved { floor, base, .. } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));
     let events =
         (lift.base > lift.floor).then(|| format!("events up to number {}", known.last.max(known.ceiling)));

@@ -245,6 +245,9 @@ impl Core {
     pub(super) fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let squares = &self.world.board.means(now, &self.play.phase, squares);
         let first = self.world.board.raw.replace(*squares).is_none();
+        if let Some(found) = self.found.take().filter(|_| first) {
+            self.step(|world, play| found.take_up(world, play, now));
+        }
         self.step(|world, play| world.board.orient(&mut play.phase));
         let placement = self.world.board.orientation.placement(squares);
         self.play.out.changed.position = true;

@@ -5,6 +5,7 @@
 //! or it is damaged or makes no sense, the program sets aside as much of it as it must, and a notice says
 //! what was lost.
 
+mod found;
 mod parsed;
 mod record;
 mod saved;
@@ -25,6 +26,7 @@ use crate::{
     time::Millis,
     watcher::{Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
 };
+pub(super) use found::FoundGame;
 use parsed::SavedCount;
 use parsed::When;
 pub(super) use record::stand_of_fen;
@@ -73,6 +75,9 @@ pub struct Snapshot {
     /// What is known where no game goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     setup: Option<SavedSetup>,
+    /// A game that somebody else has kept, until the board was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<FoundGame>,
     /// Messages about kept parts that cannot be used: which part, why, and what to do.
     #[serde(skip)]
     lost: Vec<String>,
@@ -122,6 +127,9 @@ struct Read {
     /// The board can be read anew.
     #[serde(default)]
     setup: Option<serde_json::Value>,
+    /// It is from outside.
+    #[serde(default)]
+    found: Option<serde_json::Value>,
 }
 
 /// The part that every version has.
@@ -180,6 +188,7 @@ impl TryFrom<Read> for Snapshot {
             at: read.at,
             weighed: None,
             setup: None,
+            found: read.found.and_then(FoundGame::read),
             lost: Vec::new(),
         };
         match read
@@ -289,6 +298,7 @@ impl Snapshot {
             game: core.play.phase.game().map(SavedGame::of),
             put_right: core.play.out.put_right.clone(),
             reports: core.reports.clone(),
+            found: core.found.clone(),
             lost: Vec::new(),
         }
     }
@@ -318,6 +328,7 @@ impl Snapshot {
             core.contact.played_on.board.learn_serial(serial);
         }
         let Some(saved) = &self.game else {
+            core.found.clone_from(&self.found);
             // It holds only if the board lies the same way.
             let kept = self.setup.as_ref();
             if let Some(setup) = kept.filter(|_| core.world.board.orientation == self.orientation) {
