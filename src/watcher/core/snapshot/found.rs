@@ -124,3 +124,51 @@ fn shown(world: &World, target: &Placement) -> Option<(Orientation, usize)> {
     let is_set_up = way.placement(raw).differing(&Placement::ARRAY).count() <= apart;
     (apart <= MOST_APART && !is_set_up).then_some((way, apart))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::watcher::Snapshot;
+
+    fn found(moves: &[&str], result: &str) -> serde_json::Value {
+        json!({ "game": 3, "start_fen": "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "chess960": false, "moves": moves,
+            "fen": "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1", "result": result, "last_seq": 9 })
+    }
+
+    #[test]
+    fn a_game_that_is_over_or_makes_no_sense_is_not_taken_up() {
+        assert!(FoundGame::read(found(&["e2e4"], "*")).is_some());
+        assert!(FoundGame::read(found(&["e2e4"], "1-0")).is_none());
+        assert!(
+            FoundGame::read(found(&[], "*")).is_none(),
+            "nothing is lost with it"
+        );
+        for kept in [json!({ "game": 3 }), json!(7), json!({ "moves": {} })] {
+            assert!(FoundGame::read(kept.clone()).is_none());
+            let kept = json!({ "seq": 0, "games": 3, "found": kept }).to_string();
+            let snapshot = Snapshot::kept(Some(&kept), 9);
+            assert_eq!((snapshot.lost(), snapshot.seq), (&[][..], 9));
+        }
+    }
+
+    #[test]
+    fn a_game_with_a_half_move_that_cannot_be_played_goes_on_from_its_position() {
+        let played = |moves: &[&str]| {
+            let (start, plies) = FoundGame::read(found(moves, "*")).unwrap().played().unwrap();
+            (start.fen(), plies.len())
+        };
+        assert_eq!(
+            played(&["e2e4", "e8e7"]),
+            ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1".to_owned(), 2)
+        );
+        assert_eq!(
+            played(&["e2e4", "e8e6"]),
+            ("4k3/8/8/8/4P3/8/8/4K3 b - - 0 1".to_owned(), 0)
+        );
+        let mut kept = found(&["e2e5"], "*");
+        kept["fen"] = json!("no position");
+        assert!(FoundGame::read(kept).unwrap().played().is_none());
+    }
+}
