@@ -95,7 +95,14 @@ impl Filter {
     }
 }
 
-/// Calls `show` with each event, oldest first, until it returns false.
+/// How many events are read at first before they are shown; each time twice as many, up to the second number.
+const PORTIONS: (usize, usize) = (256, 16_384);
+
+/// An event that was read and is not shown yet: position, time of writing, JSON.
+type Unshown = (u64, i64, String);
+
+/// Calls `show` with each event, oldest first, until it returns false. While `show` works no read transaction is open: SQLite
+/// cannot reuse the write-ahead log before readers are done, and `show` may wait for somebody who reads a page an hour.
 ///
 /// # Errors
 /// When the file is missing, is no journal or cannot be read.
@@ -105,20 +112,53 @@ pub fn each_event(
     mut show: impl FnMut(KeptEvent<'_>) -> bool,
 ) -> rusqlite::Result<()> {
     let connection = open(path)?;
-    let (sql, values) = filter.sql("n, created_ms, json", "events", TIME_OF_EVENT);
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    while let Some(row) = rows.next()? {
-        let kept = KeptEvent {
-            position: row.get(0)?,
-            written_ms: row.get(1)?,
-            json: row.get_ref(2)?.as_str()?,
-        };
-        if !show(kept) {
-            break;
+    let (first, most) = PORTIONS;
+    let mut left = filter.last.unwrap_or(u64::MAX);
+    let mut from = Filter {
+        after: first_of_last(&connection, filter)?.or(filter.after),
+        last: None,
+        ..filter.clone()
+    };
+    let mut size = first;
+    loop {
+        let portion = portion(&connection, &from, size)?;
+        for (position, written_ms, json) in &portion {
+            let kept = KeptEvent {
+                position: *position,
+                written_ms: *written_ms,
+                json,
+            };
+            // Others may have come while these were shown.
+            if left == 0 || !show(kept) {
+                return Ok(());
+            }
+            left -= 1;
+            from.after = Some(*position);
         }
+        if portion.len() < size {
+            return Ok(());
+        }
+        size = (2 * size).min(most);
     }
-    Ok(())
+}
+
+/// The position before the first of the last events that the filter asks for; none where it asks for all.
+fn first_of_last(connection: &Connection, filter: &Filter) -> rusqlite::Result<Option<u64>> {
+    if filter.last.is_none() {
+        return Ok(None);
+    }
+    let (sql, values) = filter.sql("n", "events", TIME_OF_EVENT);
+    let sql = format!("SELECT min(n) - 1 FROM ({sql})");
+    connection.query_row(&sql, params_from_iter(values), |row| row.get(0))
+}
+
+fn portion(connection: &Connection, filter: &Filter, size: usize) -> rusqlite::Result<Vec<Unshown>> {
+    let (sql, values) = filter.sql("n, created_ms, json", "events", TIME_OF_EVENT);
+    let mut statement = connection.prepare_cached(&format!("{sql} LIMIT {size}"))?;
+    let rows = statement.query_map(params_from_iter(values), |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    })?;
+    rows.collect()
 }
 
 /// A board's events and snapshot in the journal.
@@ -185,6 +225,8 @@ pub(super) fn open(path: &Path) -> rusqlite::Result<Connection> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // a test panics
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::journal::{
         batch::{Batch, NewRow},
@@ -249,5 +291,64 @@ mod tests {
         assert_eq!(found(Some(since), None), [2, 3, 4]);
         assert_eq!(found(Some(since), Some(until)), [2, 3]);
         assert_eq!(found(None, Some(since)), [1]);
+    }
+
+    fn journal_of(folder: &Path, events: u64) -> (PathBuf, Store) {
+        let path = folder.join("journal.sqlite");
+        let mut store = Store::open(&path).unwrap();
+        store.configure().unwrap();
+        store.create_tables("gw").unwrap();
+        store.prepare_commanded().unwrap();
+        let batch = Batch {
+            rows: (1..=events).map(|n| row(n, 0, "{}")).collect(),
+            ..Batch::default()
+        };
+        store.write(&batch, 0).unwrap();
+        (path, store)
+    }
+
+    #[test]
+    fn portions_are_the_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _store) = journal_of(folder.path(), 2000);
+        let found = |after, last| {
+            let filter = Filter {
+                after,
+                last,
+                ..Filter::default()
+            };
+            let mut found = Vec::new();
+            let each = each_event(&path, &filter, |kept| {
+                found.push(kept.position);
+                true
+            });
+            each.unwrap();
+            found
+        };
+        let range = |first| (first..=2000).collect::<Vec<u64>>();
+        assert_eq!(found(None, None), range(1));
+        assert_eq!(found(Some(1999), None), [2000]);
+        assert_eq!(found(None, Some(1500)), range(501));
+        assert_eq!(found(Some(1000), Some(1500)), range(1001));
+        assert!(found(Some(2000), Some(7)).is_empty());
+    }
+
+    #[test]
+    fn whoever_looks_at_an_event_for_an_hour_does_not_make_the_log_grow() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, _store) = journal_of(folder.path(), 1000);
+        let mut shown = 0;
+        let each = each_event(&path, &Filter::default(), |_| {
+            shown += 1;
+            if shown == 600 {
+                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+                let daemon = Connection::open(&path).unwrap();
+                let is_hindered: bool = daemon.query_row(checkpoint, [], |row| row.get(0)).unwrap();
+                assert!(!is_hindered);
+            }
+            true
+        });
+        each.unwrap();
+        assert_eq!(shown, 1000);
     }
 }

@@ -4,6 +4,9 @@
 //! holder that lives answers. Then the gateway that asked sends nothing else, and asks again at intervals. If nobody
 //! answers, the name is free. If both hold the name, as after a broken network, the one with the smaller boot id keeps
 //! it.
+//!
+//! A process that stood still may have lost its name without a word: nobody answered in its stead. So it asks again before it
+//! sends anything, and compares the numbers of its events with those that the other gave out.
 
 use std::{
     collections::VecDeque,
@@ -20,6 +23,9 @@ const ANSWER: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_secs(10);
 /// A gateway that has not been heard for this long is gone.
 const GONE: Duration = Duration::from_secs(30);
+/// A holder that stood still for less than this has answered in time whoever asked meanwhile.
+pub(super) const STOOD_STILL: Duration = Duration::from_millis(2_500);
+const _: () = assert!(STOOD_STILL.as_millis() < ANSWER.as_millis());
 
 /// What gateways of one name say to each other.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,6 +71,8 @@ pub(super) struct NameClaim {
     rival: Option<(String, Instant)>,
     /// True where this gateway holds the name and must publish its birth again.
     wants_birth: bool,
+    /// True where another gateway said that it holds the name, too.
+    is_disputed: bool,
 }
 
 impl NameClaim {
@@ -78,6 +86,7 @@ impl NameClaim {
             words: VecDeque::new(),
             rival: None,
             wants_birth: false,
+            is_disputed: false,
         }
     }
 
@@ -88,6 +97,7 @@ impl NameClaim {
         self.info = None;
         self.words.clear();
         self.wants_birth = false;
+        self.is_disputed = false;
     }
 
     /// Takes a message that came in, if it is about the name.
@@ -131,6 +141,7 @@ impl NameClaim {
             (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
         };
         self.rival = Some((word.host.clone(), now));
+        self.is_disputed |= word.holds && holds;
         if yields {
             if !matches!(self.stage, Stage::StandingBy(_)) {
                 tracing::error!(
@@ -154,8 +165,7 @@ impl NameClaim {
         if self.stage != Stage::Unknown {
             return;
         }
-        let is_others = self.info.as_ref().is_some_and(|info| info.boot_id != self.boot);
-        if can_hear && self.is_online && is_others {
+        if can_hear && self.is_online && self.info_is_anothers() {
             self.ask(now);
         } else {
             self.stage = Stage::Holding;
@@ -169,6 +179,20 @@ impl NameClaim {
             Stage::StandingBy(again) if again <= now => self.ask(now),
             _ => {}
         }
+    }
+
+    fn info_is_anothers(&self) -> bool {
+        self.info.as_ref().is_some_and(|info| info.boot_id != self.boot)
+    }
+
+    /// True where another gateway had the name, or has it, since this one took it.
+    pub(super) fn was_taken(&self) -> bool {
+        self.holds() && (self.is_disputed || self.info_is_anothers())
+    }
+
+    /// Takes the name: what former holders told does not count any more.
+    pub(super) fn take_over(&mut self) {
+        self.info = None;
     }
 
     /// True where the last holder wrote another journal than `ours`.
@@ -317,6 +341,33 @@ mod tests {
         tell(&mut second, &mut first, now);
         first.tick(now + ANSWER);
         assert!(second.holds() && !first.holds());
+    }
+
+    #[test]
+    fn a_holder_notices_that_another_had_the_name() {
+        let now = Instant::now();
+        let mut first = NameClaim::new("a".to_owned(), "one".to_owned());
+        let info = |boot: &str| format!("{{\"boot_id\":\"{boot}\"}}");
+        hears(&mut first, topics().info(), info("before").as_bytes(), now);
+        first.heard(true, now);
+        first.take_over();
+        assert!(
+            first.holds() && !first.was_taken(),
+            "it asked for the numbers of its former run"
+        );
+        // It hears that another came while it stood still.
+        hears(&mut first, topics().info(), info("b").as_bytes(), now);
+        assert!(first.was_taken());
+        // Or the other is gone when it connects again.
+        first.restart();
+        hears(&mut first, topics().status(), b"offline", now);
+        hears(&mut first, topics().info(), info("b").as_bytes(), now);
+        first.heard(true, now);
+        assert!(first.was_taken());
+        first.restart();
+        hears(&mut first, topics().info(), info("a").as_bytes(), now);
+        first.heard(true, now);
+        assert!(first.holds() && !first.was_taken());
     }
 
     #[test]

@@ -29,6 +29,9 @@ const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 8;
 
 /// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
 const MOST_GAMES: u32 = 1_000_000_000;
+/// The highest number of an event that the publisher believes. No board comes near it: numbers jump to the Unix time in seconds.
+/// Above it, programs that count in floating point would confuse numbers, and soon the journal has none left.
+const MOST_EVENTS: u64 = 1 << 48;
 
 /// The fields of a board's `game` that the comparison reads.
 #[derive(Deserialize)]
@@ -131,10 +134,21 @@ impl ReadBack {
         }
         let known = self.known.entry(board.to_owned()).or_default();
         let payload = &arrived.payload;
+        let believed = |number: u64| {
+            let is_possible = number <= MOST_EVENTS;
+            if !is_possible {
+                tracing::warn!(
+                    "the broker retains number {number} on {}, to which no board can have come: somebody else wrote there, and it is not believed; only the gateway should have the right to write there",
+                    arrived.topic
+                );
+            }
+            if is_possible { number } else { 0 }
+        };
         if state == "numbers" {
-            known.ceiling = serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| numbers.ceiling);
+            known.ceiling =
+                serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| believed(numbers.ceiling));
         } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
-            (known.last, known.game) = (game.last_seq, game.number());
+            (known.last, known.game) = (believed(game.last_seq), game.number());
             known.shown = (known.game > 0)
                 .then(|| serde_json::from_slice(payload).ok())
                 .flatten();
@@ -269,5 +283,31 @@ mod tests {
     fn a_number_that_no_game_can_have_is_not_believed() {
         let number = |game| Game { last_seq: 1, game }.number();
         assert_eq!([number(Some(3)), number(None), number(Some(u32::MAX))], [3, 0, 0]);
+    }
+
+    #[test]
+    fn a_number_that_no_event_can_have_is_not_believed() {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let known = |state: &str, payload: String| {
+            let mut readback = ReadBack::default();
+            let arrived = Arrived {
+                topic: format!("dgt2mqtt/gw/board/7/{state}"),
+                payload: payload.into(),
+                retain: true,
+                response_topic: None,
+                correlation: None,
+            };
+            readback.take(&topics, &arrived);
+            let known = readback.known["7"];
+            known.last.max(known.ceiling)
+        };
+        for number in [7, MOST_EVENTS, MOST_EVENTS + 1, i64::MAX as u64, u64::MAX] {
+            let believed = if number <= MOST_EVENTS { number } else { 0 };
+            assert_eq!(known("numbers", format!("{{\"ceiling\":{number}}}")), believed);
+            assert_eq!(
+                known("game", format!("{{\"last_seq\":{number},\"game\":1}}")),
+                believed
+            );
+        }
     }
 }

@@ -79,6 +79,10 @@ pub(super) struct BrokerSession<'a, L> {
     is_noted: bool,
     /// Whose turn it is: true for states, false for events.
     states_first: bool,
+    /// When the loop began its last turn.
+    turned_at: Instant,
+    /// True once the session has left the connection to ask for our name again on the next: it sends nothing more.
+    asks_anew: bool,
 }
 
 impl<'a, L: BrokerLink> BrokerSession<'a, L> {
@@ -96,6 +100,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             reading: JoinSet::new(),
             is_noted: false,
             states_first: true,
+            turned_at: Instant::now(),
+            asks_anew: false,
         }
     }
 
@@ -110,7 +116,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let may_be_ours = closed
             .as_ref()
             .is_some_and(|closed| closed.cause != Cause::Broker);
-        let culprit = if may_be_ours && self.connected_at.is_some() {
+        let culprit = if may_be_ours && self.connected_at.is_some() && !self.asks_anew {
             self.find_culprit()
         } else {
             None
@@ -129,7 +135,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
     async fn work(&mut self, address: &str, stop: &CancellationToken, log: &mut StateLog) -> Option<Closed> {
         loop {
             (self.core.beat)();
-            if self.connected_at.is_some() {
+            if self.connected_at.is_some() && !self.asks_anew && !self.stood_still() {
                 self.advance().await;
             }
             self.hand_over_acks();
@@ -228,7 +234,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
 
     /// True once the broker has answered the questions and the name is ours.
     fn may_send(&self) -> bool {
-        self.connected_at.is_some() && self.core.readback.is_over() && self.core.claim.holds()
+        let is_answered = self.core.readback.is_over() && self.core.claim.holds();
+        self.connected_at.is_some() && is_answered && !self.asks_anew
     }
 
     /// True for a moment where the last connection ended by a message of ours. A state may end this one too, and there

@@ -123,8 +123,8 @@ impl Gateway {
             let missing = as_published(kept)
                 .into_iter()
                 .find(|event| !heard.contains(event));
-            let retold = self.retold();
-            let is_over = retold.is_over || Instant::now() > over;
+            let retold = self.game.as_ref().map(|_| self.retold());
+            let is_over = retold.as_ref().is_none_or(|told| told.is_over) || Instant::now() > over;
             if is_over && missing.is_none() {
                 return;
             }
@@ -159,6 +159,14 @@ impl Gateway {
         let text = String::from_utf8(output.stdout).unwrap();
         let line = text.lines().find(|line| line.contains(" broker ")).unwrap();
         (output.status.success(), line.to_owned())
+    }
+
+    fn signal(&self, name: &str) {
+        let child = self.child.as_ref().unwrap();
+        let status = Command::new("kill")
+            .args(["-s", name, &child.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
     }
 
     /// Ends it by a kill, or as a service manager does.
@@ -267,6 +275,43 @@ async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
         let kept = journal(&gateway.config, GAME);
         let is_taken_up = kept.iter().any(|event| event["code"] == "journal_behind");
         tally.take("two of one name", &gateway.retold(), is_taken_up);
+    }
+}
+
+/// A machine sleeps for less time than the broker takes to give its connection up, and the other gateway takes the name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_slept_while_another_took_its_name_asks_before_it_sends() {
+    in_rounds(|rng| async move {
+        tokio::join!(one_sleeps(rng.clone(), false), one_sleeps(rng, true));
+    })
+    .await;
+}
+
+async fn one_sleeps(mut rng: Rng, is_other_gone: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let [mut first, mut second] =
+        ["first", "second"].map(|name| Gateway::prepare(&folder.path().join(name), mosquitto.port));
+    first.start();
+    more(&subscriber, 3, &mut rng).await;
+    first.signal("STOP");
+    second.start();
+    more(&subscriber, 3, &mut rng).await;
+    if is_other_gone {
+        second.end(rng.bool());
+    }
+    first.signal("CONT");
+    if !is_other_gone {
+        first.says("another gateway has our name").await;
+        more(&subscriber, 2, &mut rng).await;
+        second.end(false);
+    }
+    first.tells_all(&subscriber).await;
+    first.end(false);
+    let told = events(&subscriber);
+    for id in first.ids() {
+        numbered(&told, id).unwrap_or_else(|wrong| panic!("{wrong}"));
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::BrokerSession;
 use crate::mqtt::{
+    claim::STOOD_STILL,
     link::{BrokerLink, Publication},
     readback::Numbers,
     window::Sent,
@@ -44,19 +45,46 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         core.claim.tick(now);
         let is_anothers = core.claim.was_of_another(core.journal.identity());
-        if has_heard && core.claim.holds() && core.readback.compare(&core.journal, is_anothers) {
+        let was_sending = !core.readback.wants_numbers();
+        let was_taken = was_sending && core.claim.was_taken();
+        if !was_taken && has_heard && core.claim.holds() && core.readback.compare(&core.journal, is_anothers)
+        {
             self.begin();
         }
         self.speak();
-        if self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true) {
-            let was_sending = !self.core.readback.wants_numbers();
+        let stands_by = self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true);
+        if stands_by || was_taken {
             self.core.journal.stand_by(was_sending).await;
-            if was_sending {
-                // The next connection asks for everything again.
-                self.core.readback.forget();
-                self.link.disconnect();
-            }
         }
+        if was_taken {
+            tracing::warn!(
+                "another gateway had our name meanwhile: the broker is asked anew for our numbers"
+            );
+        }
+        if was_sending && (stands_by || was_taken) {
+            self.core.readback.forget();
+            self.ask_anew();
+        }
+    }
+
+    /// Asks again for everything, on the next connection, and sends nothing more on this one.
+    fn ask_anew(&mut self) {
+        self.asks_anew = true;
+        self.link.disconnect();
+    }
+
+    /// Asks again who has our name, if this process stood still: another may have asked meanwhile and had no answer. True where
+    /// it did.
+    pub(super) fn stood_still(&mut self) -> bool {
+        let stood = std::mem::replace(&mut self.turned_at, Instant::now()).elapsed();
+        let may_have_lost = stood > STOOD_STILL && self.core.claim.holds();
+        if may_have_lost {
+            tracing::warn!(
+                "this process stood still for {stood:.1?}: the broker is asked anew who has our name"
+            );
+            self.ask_anew();
+        }
+        may_have_lost
     }
 
     /// Tells the other gateways whose the name is, and publishes the birth again where it is needed.
@@ -78,6 +106,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Begins to send, now that the journal has compared the numbers.
     pub(super) fn settled(&mut self) {
         self.core.readback.finish();
+        self.core.claim.take_over();
         let former = self.core.readback.former(&self.core.boards.borrow());
         for board in &former {
             tracing::info!("board {board} is not configured any more: its states are taken from the broker");
@@ -88,7 +117,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         self.core.ceilings.found(self.core.readback.ceilings());
         // Another gateway may have come meanwhile.
-        if self.core.claim.holds() {
+        if self.core.claim.holds() && !self.asks_anew {
             self.begin();
         }
     }
