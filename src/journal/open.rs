@@ -69,16 +69,28 @@ pub enum JournalError {
 }
 
 impl JournalError {
-    /// True when the file system takes no writes.
-    fn is_read_only(&self) -> bool {
+    /// True when the file system takes no writes, because it is read-only, full or broken.
+    fn is_of_the_disk(&self) -> bool {
         match self {
-            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::ReadOnlyFilesystem,
+            Self::Io { source, .. } => {
+                use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+                matches!(source.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded)
+            }
             Self::Sqlite { source, .. } => {
+                use ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
                 let code = source.sqlite_error_code();
-                matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::SystemIoFailure))
+                matches!(code, Some(ReadOnly | SystemIoFailure | DiskFull))
             }
             _ => false,
         }
+    }
+
+    /// True when another daemon has the journal, or another program wrote it.
+    fn is_of_another(&self) -> bool {
+        matches!(
+            self,
+            Self::Locked { .. } | Self::Running { .. } | Self::Newer { .. } | Self::Foreign { .. }
+        )
     }
 }
 
@@ -107,7 +119,9 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
         open_read_only(&settings.path, gateway)
     } else {
         open_writable(&settings.path, gateway).or_else(|error| {
-            if error.is_read_only() {
+            // On a full disk SQLite may say no more than that it cannot make a file.
+            let is_full = !error.is_of_another() && place::is_full(&settings.path);
+            if is_full || error.is_of_the_disk() {
                 open_read_only(&settings.path, gateway)
             } else {
                 Err(error)
@@ -116,7 +130,7 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     }
 }
 
-/// Opens the journal for reading, on a file system that takes no writes.
+/// Opens the journal for reading, on a file system that takes no writes or has no room.
 fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),

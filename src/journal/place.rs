@@ -7,10 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
+use rustix::fs::{OFlags, StatVfs, StatVfsMountFlags, statvfs};
 
 /// Flags that open no link, and do not wait for the other end of a pipe.
 pub(crate) const NO_LINK: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
+
+/// What SQLite needs beside the journal, in bytes: the index of the write-ahead log.
+const ROOM: u64 = 32 << 10;
 
 /// Makes the folder of the journal, into which nobody else sees. A folder that exists stays as it is.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
@@ -84,11 +87,24 @@ impl JournalPlace {
 
 /// True when the file system of `path`, or of the nearest folder above it that exists, takes no writes.
 pub(super) fn is_read_only(path: &Path) -> bool {
-    let existing = path.ancestors().find_map(|place| match place.as_os_str() {
+    file_system(path).is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// True when that file system has no room for a file of the journal, or for the name of one.
+pub(super) fn is_full(path: &Path) -> bool {
+    file_system(path).is_some_and(|system| {
+        let room = system.f_bavail.saturating_mul(system.f_frsize);
+        // Some file systems do not count names.
+        let has_no_names = system.f_files > 0 && system.f_favail == 0;
+        room < ROOM || has_no_names
+    })
+}
+
+fn file_system(path: &Path) -> Option<StatVfs> {
+    path.ancestors().find_map(|place| match place.as_os_str() {
         name if name.is_empty() => statvfs(".").ok(),
         _ => statvfs(place).ok(),
-    });
-    existing.is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+    })
 }
 
 /// The path with `suffix` added to its name.

@@ -109,11 +109,21 @@ impl Store {
 
     /// Opens the file where nothing can be written; an empty one where there is none.
     pub(crate) fn open_read_only(path: &Path, gateway: &str) -> rusqlite::Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let reading = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let as_it_is = || Connection::open_with_flags(path, reading);
+        // Whoever has the file alone needs no index of the write-ahead log beside it, for which a full disk has no room.
+        let alone = || {
+            let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+            connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+            connection.pragma_update(None, "query_only", true)?;
+            Ok(connection)
+        };
         // If it has no write-ahead log beside it, SQLite reads it only as a file that nobody changes.
-        let unchanging = format!("file:{}?immutable=1", escaped(path));
-        for name in [path.as_os_str(), unchanging.as_ref()] {
-            let store = Connection::open_with_flags(name, flags).map(Self::of);
+        let unchanging =
+            || Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), reading);
+        let ways: [&dyn Fn() -> rusqlite::Result<Connection>; 3] = [&as_it_is, &alone, &unchanging];
+        for way in ways {
+            let store = way().map(Self::of);
             match store.and_then(|store| store.resumes().map(|_| store)) {
                 Ok(store) => return Ok(store),
                 Err(error) => tracing::debug!(%error, "cannot read the journal so"),

@@ -298,7 +298,7 @@ mod tests {
                 correlation: None,
             };
             readback.take(&topics, &arrived);
-            let known = readback.known["7"];
+            let known = &readback.known["7"];
             known.last.max(known.ceiling)
         };
         for number in [7, MOST_EVENTS, MOST_EVENTS + 1, i64::MAX as u64, u64::MAX] {

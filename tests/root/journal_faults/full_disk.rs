@@ -91,6 +91,49 @@ async fn a_death_on_a_full_disk_gives_no_number_twice() {
 }
 
 #[tokio::test]
+async fn a_start_on_a_full_disk_works_from_memory_until_there_is_room() {
+    for is_index_gone in [false, true] {
+        start_on_a_full_disk(is_index_gone).await;
+    }
+}
+
+/// As after a kill: the write-ahead log is there, and its index may be.
+async fn start_on_a_full_disk(is_index_gone: bool) {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        return;
+    };
+    let path = folder.path().join("j.sqlite");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (journal, _) = open(&elsewhere.path().join("j.sqlite"));
+    append(&journal, entry("7", 1..=10)).await.unwrap();
+    for file in std::fs::read_dir(elsewhere.path()).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.path().join(file.file_name())).unwrap();
+    }
+    journal.close().await;
+    if is_index_gone {
+        std::fs::remove_file(folder.path().join("j.sqlite-shm")).unwrap();
+    }
+    disk.fill();
+    let (journal, _) = open(&path);
+    assert_eq!(codes(&journal.trouble().borrow()), ["journal_failing"]);
+    assert_eq!(journal.resume("7").await.last_seq, 10);
+    assert_eq!(append(&journal, entry("7", 11..=15)).await, Ok(Written::Memory));
+    assert_eq!(
+        journal.unacked(0, 100).await.len(),
+        15,
+        "what is on the disk is told"
+    );
+    disk.grow();
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    assert_eq!(journal.tick().await.in_memory, 0);
+    assert_eq!(codes(&journal.trouble().borrow()), [""; 0]);
+    journal.close().await;
+    assert_eq!(seqs(&path, "7"), (1..=15).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn what_neither_disk_nor_memory_takes_leaves_a_gap_and_the_board_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(folder.path()) else {
