@@ -33,7 +33,7 @@ use self::{
 use crate::{
     config::AlertConfig,
     event::Body,
-    journal::{alerted, wall_ms},
+    journal::{Taken, alerted, wall_ms},
     link::Backoff,
     time::Millis,
 };
@@ -63,9 +63,10 @@ async fn tell_after(
     last: u64,
     alert: AlertConfig,
     path: PathBuf,
-    mut news: watch::Receiver<u64>,
+    news: watch::Receiver<u64>,
     stop: CancellationToken,
 ) {
+    let began = Instant::now().into_std();
     let mut teller = Teller {
         key: alert.key(),
         place: Recipient::new(&alert),
@@ -74,13 +75,17 @@ async fn tell_after(
         position: 0,
         told: ToldAlerts::default(),
         refused: RefusedAlerts::default(),
+        began,
+        taken: Taken::begin(began, wall_ms(), last),
+        written: last,
+        news,
         oldest_ms: OLDEST_MS,
         failing: false,
         stale: 0,
     };
     let mut after = teller.begin(last).await;
     loop {
-        news.mark_unchanged();
+        teller.hear_news();
         let (last, more) = tokio::select! {
             done = teller.work(after) => done,
             () = stop.cancelled() => return,
@@ -88,7 +93,7 @@ async fn tell_after(
         after = last;
         if !more {
             tokio::select! {
-                changed = news.changed() => if changed.is_err() { return },
+                changed = teller.news.changed() => if changed.is_err() { return },
                 () = until(teller.refused.due()) => {}
                 () = stop.cancelled() => return,
             }
@@ -116,6 +121,14 @@ struct Teller {
     told: ToldAlerts,
     /// What the place has refused so far.
     refused: RefusedAlerts,
+    /// When this run began.
+    began: std::time::Instant,
+    /// When this run wrote which events, whatever the wall clock says.
+    taken: Taken,
+    /// The last event of which it is noted when it was written.
+    written: u64,
+    /// Has the position of the last event.
+    news: watch::Receiver<u64>,
     /// [`OLDEST_MS`], or less in tests.
     oldest_ms: i64,
     /// True once the log has told that the place cannot be reached.
@@ -175,6 +188,7 @@ impl Teller {
 
     /// Pushes the event, if the place asks for it. It waits where the place has refused what comes before it.
     async fn consider(&mut self, news: AlertNews) {
+        self.note_written(news.position);
         let is_late = self.refused.precede(&news);
         if matches!(news.event.body, Body::Irregularity(_)) && !is_late {
             self.told.forget(&news);
@@ -218,19 +232,19 @@ impl Teller {
     }
 
     /// Sends the message on an event if it is still news. What changes a message that the place has is news until the
-    /// place has refused it for as long. When the place refused it first, if it may take it later.
+    /// place has refused it for as long. When the place refused it first, in milliseconds of this run, if it may take it later.
     async fn send(&mut self, news: &AlertNews, mut since_ms: Option<i64>) -> Option<i64> {
         let (message, is_follow_up) = self.message(news)?;
         let mut backoff = Backoff::new(RETRY_MS.0, RETRY_MS.1, 0);
         let mut rng = Rng::new();
         loop {
             // What the place must hear waits as long as it is away, but not for ever if it is there and refuses that.
-            let is_news_since = if is_follow_up {
-                since_ms
+            let age_ms = if is_follow_up {
+                since_ms.map_or(0, |since_ms| self.run_ms() - since_ms)
             } else {
-                Some(news.written_ms)
+                self.age_ms(news)
             };
-            if is_news_since.is_some_and(|since_ms| wall_ms().saturating_sub(since_ms) > self.oldest_ms) {
+            if age_ms > self.oldest_ms {
                 self.stale += 1;
                 return None;
             }
@@ -248,16 +262,50 @@ impl Teller {
             }
             let is_refused = matches!(error, SendError::Refused { .. });
             if is_refused {
-                since_ms.get_or_insert_with(wall_ms);
+                since_ms.get_or_insert_with(|| self.run_ms());
             }
             // A place that is away, or asks for peace, takes no other message either.
             match error.peace() {
                 None if is_refused => return since_ms,
                 peace => {
                     let wait = Duration::from_millis(backoff.failed(Millis(0), &mut rng));
-                    sleep(wait.max(peace.unwrap_or_default())).await;
+                    self.rest(wait.max(peace.unwrap_or_default())).await;
                 }
             }
+        }
+    }
+
+    /// How long ago an event was written, by a clock that nobody sets.
+    fn age_ms(&self, news: &AlertNews) -> i64 {
+        let now = Instant::now().into_std();
+        let age = self.taken.age(now, news.position, news.written_ms);
+        i64::try_from(age.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn run_ms(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Waits, and notes when events are written meanwhile.
+    async fn rest(&mut self, wait: Duration) {
+        let end = Instant::now() + wait;
+        loop {
+            tokio::select! {
+                () = sleep_until(end) => return,
+                Ok(()) = self.news.changed() => self.hear_news(),
+            }
+        }
+    }
+
+    fn hear_news(&mut self) {
+        let written = *self.news.borrow_and_update();
+        self.note_written(written);
+    }
+
+    fn note_written(&mut self, position: u64) {
+        if position > self.written {
+            self.taken.note(Instant::now().into_std(), self.written + 1);
+            self.written = position;
         }
     }
 

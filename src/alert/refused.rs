@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 64;
 /// A message that was refused, or that comes after one.
 pub(super) struct RefusedAlert {
     pub(super) news: AlertNews,
-    /// When the place refused it first, on the wall clock.
+    /// When the place refused it first, in milliseconds of this run.
     pub(super) since_ms: Option<i64>,
     backoff: Backoff,
     due: Instant,

@@ -80,6 +80,7 @@ fn teller(folder: &Path, port: u16) -> Teller {
         kinds: Vec::new(),
         language: Language::En,
     };
+    let began = Instant::now().into_std();
     Teller {
         key: alert.key(),
         place: Recipient::new(&alert),
@@ -88,6 +89,10 @@ fn teller(folder: &Path, port: u16) -> Teller {
         position: 0,
         told: ToldAlerts::default(),
         refused: RefusedAlerts::default(),
+        began,
+        taken: Taken::begin(began, wall_ms(), 0),
+        written: 0,
+        news: watch::channel(0).1,
         oldest_ms: OLDEST,
         failing: false,
         stale: 0,
@@ -350,4 +355,24 @@ async fn a_place_that_was_away_hears_what_changed_however_late() {
     let (considered, messages) = tokio::join!(considered, comes);
     assert!(considered.is_ok(), "it does not come");
     assert_eq!(kinds(&messages), ["irregularity_resolved"]);
+}
+
+#[tokio::test]
+async fn a_wall_clock_that_is_set_makes_no_message_older() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut teller = teller(folder.path(), listener.local_addr().unwrap().port());
+    let messages = webhook(listener, |_| TAKEN);
+    let said = said();
+    // When the machine came up it did not know the day.
+    let day_unknown = 978_307_200_000;
+    (teller.taken, teller.written) = (Taken::begin(teller.began, day_unknown, 7), 7);
+    let at = |position, written_ms| AlertNews {
+        written_ms,
+        ..news(position, &said)
+    };
+    teller.consider(at(7, day_unknown - 10 * OLDEST)).await;
+    assert!(kinds(&messages).is_empty(), "it was old at the start");
+    teller.consider(at(8, day_unknown)).await;
+    assert_eq!(kinds(&messages), ["illegal_move"]);
 }

@@ -38,6 +38,7 @@ pub use handle::{Committed, Journal};
 pub use open::JournalError;
 pub use place::captures;
 pub(crate) use place::former;
+pub(crate) use taken::Taken;
 
 /// Unix time in milliseconds.
 pub(crate) fn wall_ms() -> i64 {

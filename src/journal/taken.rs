@@ -13,7 +13,7 @@ const MOST_MARKS: usize = 4096;
 
 /// When the journal took the things of one kind, by their positions.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     began: Instant,
     /// What the wall clock showed at the beginning of the run.
     wall_ms: i64,
@@ -26,7 +26,7 @@ pub(super) struct Taken {
 
 impl Taken {
     /// Begins a run, with things up to position `last` in the journal.
-    pub(super) fn begin(now: Instant, wall_ms: i64, last: u64) -> Self {
+    pub(crate) fn begin(now: Instant, wall_ms: i64, last: u64) -> Self {
         Self {
             began: now,
             wall_ms,
@@ -37,7 +37,7 @@ impl Taken {
     }
 
     /// Notes that something is taken at position `n`, the highest so far.
-    pub(super) fn note(&mut self, now: Instant, n: u64) {
+    pub(crate) fn note(&mut self, now: Instant, n: u64) {
         if self
             .marks
             .last()
@@ -57,7 +57,7 @@ impl Taken {
     }
 
     /// The age of what is at position `n`, which was taken when the wall clock showed `wall_ms`.
-    pub(super) fn age(&self, now: Instant, n: u64, wall_ms: i64) -> Duration {
+    pub(crate) fn age(&self, now: Instant, n: u64, wall_ms: i64) -> Duration {
         if n <= self.last {
             let before = u64::try_from(self.wall_ms.saturating_sub(wall_ms)).unwrap_or(0);
             return now.saturating_duration_since(self.began) + Duration::from_millis(before);
