@@ -14,16 +14,17 @@ use serde_json::{Value, json};
 use crate::{
     broker::{self, Mosquitto, Subscriber, free_port},
     browser::{Browser, checker},
-    hall::{self, Daemon, Seat, Simulator, configure, fixture, journal, program, vienna},
+    hall::{self, Daemon, Seat, Simulator, configure, fixture, journal, program, save, shortened, vienna},
     lichess::{GOOD, server},
     page::{Server, http},
 };
 
 const TOKEN: &str = "lip_not-for-everybody";
 
-/// An illegal move that nobody puts right.
-fn overlooked() -> PathBuf {
-    fixture("famous-gevorgyan-cornette-2019-2023")
+/// A game that stands still after an illegal move. What is played on while nobody hears it may put the move right, or hide it.
+fn overlooked(folder: &Path) -> PathBuf {
+    let path = fixture("famous-gevorgyan-cornette-2019-2023");
+    save(folder, "overlooked", &shortened(&path, 60_000, 20_500, 1))
 }
 
 /// Boards and the configuration of their gateway, beside the simulator that they live in.
@@ -252,7 +253,7 @@ fn a_page_that_is_opened_while_the_gateway_is_away_says_so_and_asks_later() {
     };
     let folder = tempfile::tempdir().unwrap();
     let broker = Mosquitto::start(folder.path(), "");
-    let (_simulator, config) = boards(folder.path(), broker.port, &[overlooked()]);
+    let (_simulator, config) = boards(folder.path(), broker.port, &[overlooked(folder.path())]);
     let daemon = Daemon::start(&config);
     let page = Server::start(broker.port, free_port(), &[]);
     until("an irregularity", || {

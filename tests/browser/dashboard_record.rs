@@ -242,6 +242,17 @@ fn the_next_round_begins(evening: &mut Evening) {
     evening.sees("the list of games", "/Game 1.*1-0/.test([...document.querySelectorAll('.games li')].map((line) => line.innerText).join(' '))");
 }
 
+/// Shows the last half-move, unless it is shown: then the button is off.
+fn goes_to_the_last(evening: &Evening) {
+    evening
+        .browser
+        .run("document.querySelector('[data-step=last]').click()");
+    evening.sees(
+        "the last half-move",
+        "document.querySelector('[data-step=last]').disabled",
+    );
+}
+
 fn an_earlier_game_is_put_right(evening: &Evening) {
     evening.browser.run(
         "[...document.querySelectorAll('.games a')].find((link) => link.textContent === 'Game 1').click()",
@@ -299,7 +310,7 @@ fn an_earlier_game_is_put_right(evening: &Evening) {
     evening.entered(&changed, "c5");
 
     // One that was missed at the end.
-    evening.browser.click("[data-step=last]");
+    goes_to_the_last(evening);
     evening.browser.click("[data-act=append]");
     evening.choose("d4");
     evening.sees(
@@ -323,7 +334,7 @@ fn an_earlier_game_is_put_right(evening: &Evening) {
     evening.browser.click("[data-act=cancel]");
 
     // An illegal half-move that stood: only after a tick.
-    evening.browser.click("[data-step=last]");
+    goes_to_the_last(evening);
     evening.browser.click("[data-act=append]");
     evening.sees(
         "the moves",
