@@ -17,7 +17,7 @@ use super::{
     runs::{HeardAt, Moment, Runs, Starts},
 };
 use crate::{
-    event::{CompletedBy, Event, GameResult, MoveMade},
+    event::{Event, GameResult, MoveMade},
     game::{Pgn, PgnMove, PgnStart},
     terms::Side,
     tournament::Delay,
@@ -424,18 +424,16 @@ impl Unfolding {
                 made.clock
                     .map(|clock| if white { clock.white_ms } else { clock.black_ms })
             };
-            // Nobody saw when a half-move was made that the daemon recovered.
-            let at = at.filter(|_| made.completed_by != CompletedBy::Recovered);
             moves.push(PgnMove {
                 san,
                 uci: made.uci.clone(),
                 fen: made.fen.clone(),
                 clock_ms: clock(made),
                 used_ms: before
-                    .zip(at)
+                    .zip(*at)
                     .and_then(|(before, at)| runs.between(self.number, before, at)),
             });
-            before = at;
+            before = *at;
         }
         moves
     }
