@@ -24,7 +24,7 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Subscriber, free_port},
+    broker::{Got, Mosquitto, PATIENCE, Subscriber, free_port},
     hall::{Daemon, Seat, Simulator, as_published, configure, fixture, journal, playing, replay},
     numbered::numbered,
     offences::FROM_THE_ARRAY,
@@ -298,6 +298,12 @@ async fn one_sleeps(mut rng: Rng, is_other_gone: bool) {
     first.signal("STOP");
     second.start();
     more(&subscriber, 3, &mut rng).await;
+    // One that is killed before it has named its jump leaves that to nobody.
+    for id in first.ids() {
+        let place = format!("/board/{id}/event/notice");
+        let names_it = |got: &Got| got.topic.ends_with(&place) && got.json()["code"] == "journal_behind";
+        subscriber.wait("the jump", names_it).await;
+    }
     if is_other_gone {
         second.end(rng.bool());
     }
