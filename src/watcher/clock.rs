@@ -408,7 +408,12 @@ impl Clock {
 
     /// True while White's side may be the other one.
     pub(super) fn is_guessed(&self) -> bool {
-        self.guessed
+        self.guessed || self.runs_for.is_some()
+    }
+
+    /// Whose time is taken to run when it is heard next, while White's side is not known.
+    pub(super) fn is_to_run_for(&self) -> Option<Color> {
+        self.runs_for
     }
 
     /// Notes how well a press fits the player who moved, and exchanges the sides of the clock after three

@@ -1,5 +1,5 @@
 //! The program is killed soon after an illegal move was completed by a press, while the board goes on: what was heard
-//! before is said after it, once (over a line for many boards it may be suspected), and nobody is accused besides. `DGT2MQTT_FULL=1` takes 20 random instants after the
+//! before is said after it, once (an opponent's piece that moved over a line for many boards may be suspected), and nobody is accused besides. `DGT2MQTT_FULL=1` takes 20 random instants after the
 //! press and 40 at any time, half of them over a line for many boards; their seed is printed. The same is asked of a program
 //! that is killed every two seconds, that is ended beside pieces that were displaced, and that is suspended.
 
@@ -65,8 +65,8 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
     for (what, Played { got, expected, .. }) in play_all(all, AT_ONCE).await {
         let mut as_wanted = (accusations(&expected), moves(&expected));
         let as_said = (accusations(&got), moves(&got));
-        // A board of a line tells what was read and no times: nobody saw then whose hand it was.
-        if what.contains(" over a line") {
+        // A board of a line tells what was read and no times: nobody saw then whose hand moved the opponent's piece.
+        if what.starts_with("illegal-opponents-piece over a line") {
             let suspected = suspicions(&got);
             as_wanted.0.retain(|wanted| !suspected.contains(wanted));
         }

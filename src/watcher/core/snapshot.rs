@@ -15,6 +15,7 @@ mod weighed;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
+use shakmaty::Color;
 
 use super::{Core, before_game::WaitingReport, phase::Phase, play::Play, world::World};
 use crate::{
@@ -52,6 +53,9 @@ pub struct Snapshot {
     /// True while no press has borne that out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     side_guessed: bool,
+    /// While White's side is not known: whether White's time is taken to run when the clock is heard next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    white_runs: Option<bool>,
     /// The serial numbers of the board on which the game is played.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     played_on: Vec<String>,
@@ -107,6 +111,8 @@ struct Read {
     white_left: Option<bool>,
     #[serde(default)]
     side_guessed: bool,
+    #[serde(default)]
+    white_runs: Option<bool>,
     #[serde(default)]
     played_on: Vec<String>,
     #[serde(default)]
@@ -179,6 +185,7 @@ impl TryFrom<Read> for Snapshot {
             orientation: read.orientation,
             white_left: read.white_left,
             side_guessed: read.side_guessed,
+            white_runs: read.white_runs,
             played_on: read.played_on,
             wrong_chips: read.wrong_chips,
             shown: read.shown,
@@ -283,6 +290,7 @@ impl Snapshot {
             orientation: core.world.board.orientation,
             white_left: core.world.clock.white_side().map(|side| side == ClockSide::Left),
             side_guessed: core.world.clock.is_guessed(),
+            white_runs: core.world.clock.is_to_run_for().map(Color::is_white),
             played_on: core
                 .contact
                 .played_on
@@ -320,6 +328,9 @@ impl Snapshot {
             } else {
                 core.world.clock.found(side);
             }
+        }
+        if let Some(white) = self.white_runs {
+            core.world.clock.runs_for(Color::from_white(white));
         }
         core.now = Millis(self.taken_at());
         core.world.board.chips = Chips::restore(&self.wrong_chips, self.orientation);

@@ -41,10 +41,10 @@ impl FoundGame {
     }
 
     /// Takes the game up if the board, which lies in some way and was just read for the first time, shows it. It is a game of its own:
-    /// the events of the one before are known no more. Returns true if so.
-    pub(in crate::watcher::core) fn take_up(&self, world: &mut World, play: &mut Play, now: Millis) -> bool {
+    /// the events of the one before are known no more.
+    pub(in crate::watcher::core) fn take_up(&self, world: &mut World, play: &mut Play, now: Millis) {
         let Some((start, plies)) = self.played() else {
-            return false;
+            return;
         };
         let target = plies
             .last()
@@ -52,7 +52,7 @@ impl FoundGame {
             .placement()
             .clone();
         let Some((way, apart)) = shown(world, &target) else {
-            return false;
+            return;
         };
         if way != world.board.orientation {
             world.board.turn_to(&mut play.phase, way);
@@ -64,7 +64,7 @@ impl FoundGame {
         start_game(world, play, now, start);
         let runs = world.clock.runs();
         let Some((game, mut ctx)) = play.game_and_ctx(world, now) else {
-            return false;
+            return;
         };
         for (mv, after) in plies {
             let before = Line::new(game.course.record.stand().clone(), ctx.sensed, now);
@@ -84,7 +84,6 @@ impl FoundGame {
         // Each half-move since then has changed two squares or so, and was pressed for.
         let is_even = apart.div_ceil(2).is_multiple_of(2);
         world.clock.runs_for(if is_even { to_move } else { !to_move });
-        true
     }
 
     /// Where the game began, and its half-moves. Where one of them cannot be played, it begins with the last position.
@@ -130,11 +129,36 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::watcher::Snapshot;
+    use crate::{
+        dgt::{Message, PieceCode},
+        watcher::{Settings, Snapshot, Watcher, testing::hear},
+    };
 
     fn found(moves: &[&str], result: &str) -> serde_json::Value {
         json!({ "game": 3, "start_fen": "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "chess960": false, "moves": moves,
             "fen": "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1", "result": result, "last_seq": 9 })
+    }
+
+    /// The board answers, its clock is silent, and the daemon is killed: whose side is whose is open after it, too.
+    #[test]
+    fn whose_time_runs_is_open_over_a_restart_while_the_clock_is_silent() {
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (square, code) in [(4, 11), (36, 1), (60, 5)] {
+            squares[square] = PieceCode(code);
+        }
+        let kept = json!({ "seq": 0, "games": 3, "found": found(&["e2e4"], "*") }).to_string();
+        let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&kept), 9)));
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&squares));
+        assert_eq!(watcher.game().moves, ["e2e4"]);
+        let kept = serde_json::to_value(watcher.snapshot()).unwrap();
+        assert_eq!(
+            [&kept["white_runs"], &kept["side_guessed"]],
+            [&json!(false), &json!(true)]
+        );
+        let back = Snapshot::kept(Some(&kept.to_string()), kept["seq"].as_u64().unwrap());
+        let again = serde_json::to_value(Watcher::new(Settings::default(), Some(back)).snapshot()).unwrap();
+        assert_eq!(again, kept);
     }
 
     #[test]
