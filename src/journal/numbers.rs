@@ -75,12 +75,13 @@ impl GamesMoved {
     /// The snapshot of a watcher without a game; none if games need no other numbers. The watcher takes the last game up where the
     /// board shows it.
     fn afresh(&self) -> Option<String> {
-        (self.base > self.floor)
-            .then(|| json!({ "seq": 0, "games": self.base, "found": self.shown }).to_string())
+        let found: Vec<_> = self.shown.iter().collect();
+        (self.base > self.floor).then(|| json!({ "seq": 0, "games": self.base, "found": found }).to_string())
     }
 
-    /// Raises the number of games in a snapshot. If the broker knows later games, the game in the snapshot is over, and
-    /// the next one is numbered after those of the broker.
+    /// Raises the number of games in a snapshot. If the broker knows later games, the game in the snapshot is over under its
+    /// number, and the next one is numbered after those of the broker. The watcher goes on with that which the board shows: the one in
+    /// the snapshot, or the broker's.
     fn raise(&self, snapshot: &mut Value) {
         let Some(games) = snapshot.get("games").and_then(Value::as_u64) else {
             return;
@@ -88,11 +89,15 @@ impl GamesMoved {
         let games = u32::try_from(games).unwrap_or(u32::MAX);
         if games <= self.floor && self.floor < self.base {
             snapshot["games"] = self.base.into();
-            snapshot["game"] = Value::Null;
             // What was known of that game goes with it: its hypotheses, and what was seen before it began.
             snapshot["weighed"] = Value::Null;
             snapshot["setup"] = Value::Null;
-            snapshot["found"] = self.shown.clone().unwrap_or_default();
+            let mut found = match snapshot["found"].take() {
+                Value::Array(before) => before,
+                _ => Vec::new(),
+            };
+            found.extend(self.shown.clone().filter(|shown| !found.contains(shown)));
+            snapshot["found"] = found.into();
         } else {
             snapshot["games"] = self.number(games).into();
         }
@@ -234,16 +239,16 @@ mod tests {
             (
                 value["games"].as_u64().unwrap(),
                 gone,
-                value["found"]["game"].as_u64(),
+                value["found"][0]["game"].as_u64(),
             )
         };
         // Two others followed the third game. What began since is a game of its own.
         assert_eq!(
             [kept(3), kept(4)],
-            [(5, [true; 3], Some(5)), (6, [false; 3], None)]
+            [(5, [false, true, true], Some(5)), (6, [false; 3], None)]
         );
         let fresh: Value = serde_json::from_str(&lift.snapshot(None).unwrap()).unwrap();
-        assert_eq!(fresh, json!({ "seq": 0, "games": 5, "found": { "game": 5 } }));
+        assert_eq!(fresh, json!({ "seq": 0, "games": 5, "found": [{ "game": 5 }] }));
     }
 
     #[test]

@@ -74,7 +74,7 @@ pub(super) struct Core {
     /// Reports of what happened before the next game.
     reports: Vec<WaitingReport>,
     /// A game that somebody else has kept, until the board was read.
-    found: Option<FoundGame>,
+    found: Vec<FoundGame>,
     /// When the last review was.
     pub(super) now: Millis,
 }
@@ -88,7 +88,7 @@ impl Core {
             contact: Contact::default(),
             hardware: Hardware::default(),
             reports: Vec::new(),
-            found: None,
+            found: Vec::new(),
             now: Millis(0),
         };
         if let Some(snapshot) = resume {

@@ -10,6 +10,7 @@ use super::{
     presses::pressed,
     reread::{explain, reread, tick_lines},
     silence,
+    snapshot::FoundGame,
 };
 use crate::{
     board::{Code, Sensed},
@@ -245,8 +246,9 @@ impl Core {
     pub(super) fn dump(&mut self, now: Millis, squares: &[PieceCode; 64]) {
         let squares = &self.world.board.means(now, &self.play.phase, squares);
         let first = self.world.board.raw.replace(*squares).is_none();
-        if let Some(found) = self.found.take().filter(|_| first) {
-            self.step(|world, play| found.take_up(world, play, now));
+        let found = std::mem::take(&mut self.found);
+        if first {
+            self.step(|world, play| FoundGame::take_up(&found, world, play, now));
         }
         self.step(|world, play| world.board.orient(&mut play.phase));
         let placement = self.world.board.orientation.placement(squares);

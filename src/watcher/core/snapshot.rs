@@ -79,9 +79,9 @@ pub struct Snapshot {
     /// What is known where no game goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     setup: Option<SavedSetup>,
-    /// A game that somebody else has kept, until the board was read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found: Option<FoundGame>,
+    /// Games that may go on under another number, until the board was read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    found: Vec<FoundGame>,
     /// Messages about kept parts that cannot be used: which part, why, and what to do.
     #[serde(skip)]
     lost: Vec<String>,
@@ -133,7 +133,7 @@ struct Read {
     /// The board can be read anew.
     #[serde(default)]
     setup: Option<serde_json::Value>,
-    /// It is from outside.
+    /// Some of it is from outside. Where it is there, the game beside it is over under its number.
     #[serde(default)]
     found: Option<serde_json::Value>,
 }
@@ -177,6 +177,13 @@ impl TryFrom<Read> for Snapshot {
             Some(game) => Some(game.restore(read.games.into())?),
             None => None,
         };
+        let (goes_on, found) = match read.found {
+            None => (read.game, Vec::new()),
+            Some(found) => {
+                let own = game.as_ref().and_then(FoundGame::own);
+                (None, own.into_iter().chain(FoundGame::read(found)).collect())
+            }
+        };
         let mut snapshot = Self {
             version: Present,
             // The journal's number counts in the end, and it keeps no greater one.
@@ -189,13 +196,13 @@ impl TryFrom<Read> for Snapshot {
             played_on: read.played_on,
             wrong_chips: read.wrong_chips,
             shown: read.shown,
-            game: read.game,
+            game: goes_on,
             put_right: read.put_right,
             reports: read.reports,
             at: read.at,
             weighed: None,
             setup: None,
-            found: read.found.and_then(FoundGame::read),
+            found,
             lost: Vec::new(),
         };
         match read

@@ -1,5 +1,6 @@
-//! A game that somebody else has kept while the journal was lost: the broker retains what the board told last of its game. The watcher
-//! takes it up where the board shows it, so that no half-move is lost with a card that died.
+//! Games that may go on under another number. The broker retains what the board told last of its game, so no half-move is lost with a
+//! card that died. And where another gateway has told later games, the watcher's own game goes on after those. The watcher takes
+//! up the one that the board shows.
 
 use std::sync::Arc;
 
@@ -14,13 +15,13 @@ use crate::{
     board::{Bill, Line, Orientation, Placement, PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult, notice},
     time::Millis,
-    watcher::OrientationSetting,
+    watcher::{OrientationSetting, game::Game},
 };
 
 /// If more squares than these are other ones, the board shows another game.
 const MOST_APART: usize = 8;
 
-/// The last game of the board, as it was published (`game`).
+/// A game with what was published of it (`game`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::watcher::core) struct FoundGame {
     start_fen: String,
@@ -28,32 +29,69 @@ pub(in crate::watcher::core) struct FoundGame {
     moves: Vec<String>,
     fen: String,
     result: GameResult,
+    /// The watcher has seen it itself.
+    #[serde(default)]
+    own: bool,
 }
 
-/// A half-move, and the position after it.
-type Played = (Move, Arc<Stand>);
+/// Where a game began, and its half-moves, each with the position after it.
+struct Played {
+    start: Arc<Stand>,
+    plies: Vec<(Move, Arc<Stand>)>,
+}
+
+impl Played {
+    fn last(&self) -> &Placement {
+        let last = self.plies.last();
+        last.map_or(&self.start, |(_, after)| after).placement()
+    }
+}
 
 impl FoundGame {
-    /// Parses what somebody else has kept; none where that is no game that goes on.
-    pub(super) fn read(kept: serde_json::Value) -> Option<Self> {
-        let found: Self = serde_json::from_value(kept).ok()?;
-        (found.result == GameResult::Open && !found.moves.is_empty()).then_some(found)
+    /// Parses what somebody else has kept, without what is no game that goes on.
+    pub(super) fn read(kept: serde_json::Value) -> Vec<Self> {
+        let serde_json::Value::Array(kept) = kept else {
+            return Vec::new();
+        };
+        let games = kept
+            .into_iter()
+            .filter_map(|game| serde_json::from_value(game).ok());
+        games.filter(Self::goes_on).collect()
     }
 
-    /// Takes the game up if the board, which lies in some way and was just read for the first time, shows it. It is a game of its own:
-    /// the events of the one before are known no more.
-    pub(in crate::watcher::core) fn take_up(&self, world: &mut World, play: &mut Play, now: Millis) {
-        let Some((start, plies)) = self.played() else {
+    /// The watcher's own game, if that goes on.
+    pub(super) fn own(game: &Game) -> Option<Self> {
+        let record = &game.course.record;
+        let own = Self {
+            start_fen: record.start.fen(),
+            chess960: record.mode() == CastlingMode::Chess960,
+            moves: record.iter().map(|made| made.uci.to_string()).collect(),
+            fen: record.stand().fen(),
+            result: game.outcome.result.unwrap_or(GameResult::Open),
+            own: true,
+        };
+        own.goes_on().then_some(own)
+    }
+
+    fn goes_on(&self) -> bool {
+        self.result == GameResult::Open && !self.moves.is_empty()
+    }
+
+    /// Takes up the game that the board, which lies in some way and was just read for the first time, shows best, if it shows one. It
+    /// is a game of its own: the events of the one before are known no more.
+    pub(in crate::watcher::core) fn take_up(found: &[Self], world: &mut World, play: &mut Play, now: Millis) {
+        let shown = |game: &Self| {
+            let played = game.played()?;
+            let (way, apart) = shown(world, played.last())?;
+            Some((game.own, played, way, apart))
+        };
+        // Of two that are shown as well the first is the watcher's own.
+        let best = found.iter().filter_map(shown).min_by_key(|(.., apart)| *apart);
+        let Some((is_own, played, way, apart)) = best else {
             return;
         };
-        let target = plies
-            .last()
-            .map_or(&start, |(_, after)| after)
-            .placement()
-            .clone();
-        let Some((way, apart)) = shown(world, &target) else {
-            return;
-        };
+        let target = played.last().clone();
+        let Played { start, plies } = played;
         if way != world.board.orientation {
             world.board.turn_to(&mut play.phase, way);
         }
@@ -80,35 +118,40 @@ impl FoundGame {
         game.course.clock_used = runs;
         game.doubt.shaken = true;
         let to_move = game.course.to_move();
-        game.course.notice(&mut ctx, notice::GAME_FOUND, MESSAGE);
+        let message = if is_own { OWN } else { FOUND };
+        game.course
+            .notice(&mut ctx, notice::GAME_FOUND, &format!("{message} {OPEN}"));
         // Each half-move since then has changed two squares or so, and was pressed for.
         let is_even = apart.div_ceil(2).is_multiple_of(2);
         world.clock.runs_for(if is_even { to_move } else { !to_move });
     }
 
     /// Where the game began, and its half-moves. Where one of them cannot be played, it begins with the last position.
-    fn played(&self) -> Option<(Arc<Stand>, Vec<Played>)> {
+    fn played(&self) -> Option<Played> {
         let mode = if self.chess960 {
             CastlingMode::Chess960
         } else {
             CastlingMode::Standard
         };
         let start = Arc::new(Stand::of_start(fen(&self.start_fen).ok()?, mode));
-        let mut plies: Vec<Played> = Vec::new();
+        let mut plies: Vec<(Move, Arc<Stand>)> = Vec::new();
         for text in &self.moves {
             let before = plies.last().map_or(&start, |(_, after)| after);
             let Some(candidate) = before.candidates().find(|c| uci(c.mv, mode) == *text) else {
-                return Some((Arc::new(stand(&self.fen, mode).ok()?), Vec::new()));
+                let start = Arc::new(stand(&self.fen, mode).ok()?);
+                let plies = Vec::new();
+                return Some(Played { start, plies });
             };
             let after = Arc::new(before.after(&candidate));
             plies.push((candidate.mv, after));
         }
-        Some((start, plies))
+        Some(Played { start, plies })
     }
 }
 
-const MESSAGE: &str = "The journal has nothing of the game that stands on the board. Its half-moves are those that the broker has kept, and it goes on as a game of its \
-                       own. Offences that were counted and irregularities that were open are in the events of the game before: count on from there.";
+const FOUND: &str = "The journal has nothing of the game that stands on the board. Its half-moves are those that the broker has kept, and it goes on as a game of its own.";
+const OWN: &str = "Another gateway, or another journal, has told later games of this board. The game that stands on it goes on as a game of its own, with its half-moves.";
+const OPEN: &str = "Offences that were counted and irregularities that were open are in the events of the game before: count on from there.";
 
 /// Which way round the board lies if it shows `target`, or nearly so, and on how many squares it differs.
 fn shown(world: &World, target: &Placement) -> Option<(Orientation, usize)> {
@@ -139,14 +182,48 @@ mod tests {
             "fen": "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1", "result": result, "last_seq": 9 })
     }
 
+    fn squares(pieces: [(usize, u8); 3]) -> [PieceCode; 64] {
+        let mut squares = [PieceCode::EMPTY; 64];
+        for (square, code) in pieces {
+            squares[square] = PieceCode(code);
+        }
+        squares
+    }
+
+    /// Two gateways of one name had a board each. The one that gets the name again goes on with the game on its own board, whatever
+    /// the other told under that number; or with the broker's, where its journal is older.
+    #[test]
+    fn of_the_own_game_and_the_brokers_that_goes_on_which_the_board_shows() {
+        let [e4, e4_e7] = [4, 12].map(|king| squares([(king, 11), (36, 1), (60, 5)]));
+        let before = json!({ "seq": 0, "games": 3, "found": [found(&["e2e4"], "*")] }).to_string();
+        let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&before), 9)));
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&e4));
+        let kept = serde_json::to_value(watcher.snapshot()).unwrap();
+        let cases = [
+            (["e2e3"].as_slice(), e4, ["e2e4"].as_slice()),
+            (&["e2e4", "e8e7"], e4_e7, &["e2e4", "e8e7"]),
+        ];
+        for (theirs, board, moves) in cases {
+            let mut lifted = kept.clone();
+            lifted["games"] = json!(7);
+            lifted["weighed"] = json!(null);
+            lifted["found"] = json!([found(theirs, "*")]);
+            let lifted = Snapshot::kept(Some(&lifted.to_string()), 50);
+            let mut watcher = Watcher::new(Settings::default(), Some(lifted));
+            assert_eq!(watcher.game().game, None, "it is over under its number");
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&board));
+            assert_eq!(watcher.game().game, Some(8));
+            assert_eq!(watcher.game().moves, moves);
+        }
+    }
+
     /// The board answers, its clock is silent, and the daemon is killed: whose side is whose is open after it, too.
     #[test]
     fn whose_time_runs_is_open_over_a_restart_while_the_clock_is_silent() {
-        let mut squares = [PieceCode::EMPTY; 64];
-        for (square, code) in [(4, 11), (36, 1), (60, 5)] {
-            squares[square] = PieceCode(code);
-        }
-        let kept = json!({ "seq": 0, "games": 3, "found": found(&["e2e4"], "*") }).to_string();
+        let squares = squares([(4, 11), (36, 1), (60, 5)]);
+        let kept = json!({ "seq": 0, "games": 3, "found": [found(&["e2e4"], "*")] }).to_string();
         let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&kept), 9)));
         watcher.handle_link_up(Millis(0), "port");
         hear(&mut watcher, 100, Message::Dump(&squares));
@@ -163,14 +240,12 @@ mod tests {
 
     #[test]
     fn a_game_that_is_over_or_makes_no_sense_is_not_taken_up() {
-        assert!(FoundGame::read(found(&["e2e4"], "*")).is_some());
-        assert!(FoundGame::read(found(&["e2e4"], "1-0")).is_none());
-        assert!(
-            FoundGame::read(found(&[], "*")).is_none(),
-            "nothing is lost with it"
-        );
-        for kept in [json!({ "game": 3 }), json!(7), json!({ "moves": {} })] {
-            assert!(FoundGame::read(kept.clone()).is_none());
+        let goes_on = |game| !FoundGame::read(json!([game])).is_empty();
+        assert!(goes_on(found(&["e2e4"], "*")));
+        assert!(!goes_on(found(&["e2e4"], "1-0")));
+        assert!(!goes_on(found(&[], "*")), "nothing is lost with it");
+        for kept in [json!([{ "game": 3 }]), json!(7), json!([{ "moves": {} }, 7])] {
+            assert!(FoundGame::read(kept.clone()).is_empty());
             let kept = json!({ "seq": 0, "games": 3, "found": kept }).to_string();
             let snapshot = Snapshot::kept(Some(&kept), 9);
             assert_eq!((snapshot.lost(), snapshot.seq), (&[][..], 9));
@@ -180,8 +255,8 @@ mod tests {
     #[test]
     fn a_game_with_a_half_move_that_cannot_be_played_goes_on_from_its_position() {
         let played = |moves: &[&str]| {
-            let (start, plies) = FoundGame::read(found(moves, "*")).unwrap().played().unwrap();
-            (start.fen(), plies.len())
+            let played = FoundGame::read(json!([found(moves, "*")]))[0].played().unwrap();
+            (played.start.fen(), played.plies.len())
         };
         assert_eq!(
             played(&["e2e4", "e8e7"]),
@@ -193,6 +268,6 @@ mod tests {
         );
         let mut kept = found(&["e2e5"], "*");
         kept["fen"] = json!("no position");
-        assert!(FoundGame::read(kept).unwrap().played().is_none());
+        assert!(FoundGame::read(json!([kept]))[0].played().is_none());
     }
 }
