@@ -82,11 +82,13 @@ codes! {
     JOURNAL_MISSING = "journal_missing",
     /// Another file was put in the journal's place.
     JOURNAL_REPLACED = "journal_replaced",
+    /// There is a journal that could not be read when the daemon began.
+    JOURNAL_UNREAD = "journal_unread",
     /// The journal was restored from a backup.
     JOURNAL_RESTORED = "journal_restored",
     /// A broker knows events that the journal does not have.
     JOURNAL_BEHIND = "journal_behind",
-    /// A broker had kept the game of a board of which the journal has nothing.
+    /// A game goes on under another number, with the half-moves that the broker or the journal has kept.
     GAME_FOUND = "game_found",
     /// The journal cannot be written.
     JOURNAL_FAILING = "journal_failing",

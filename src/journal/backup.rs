@@ -13,8 +13,9 @@ use std::{
 
 use super::{
     batch::Batch,
+    error::{JournalError, io_error},
     numbers::fresh_range,
-    open::{JournalError, io_error, lock, open_sound, set_aside},
+    open::{lock, open_sound, set_aside},
     place::{NO_LINK, beside, make_folder},
     store::Store,
     wall_ms,

@@ -16,7 +16,8 @@ use super::{
         AppendError, CommandRecord, Entry, JournalSettings, JournalStats, KnownNumbers, Notice, OutboxRow,
         Resume, Written,
     },
-    open::{self, JournalError},
+    error::JournalError,
+    open,
     request::JournalRequest,
     writer::{JournalWriter, Tells},
 };

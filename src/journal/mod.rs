@@ -18,6 +18,7 @@ mod batch;
 mod budget;
 pub mod commands;
 mod entry;
+mod error;
 mod handle;
 mod jump;
 mod mark;
@@ -26,6 +27,7 @@ mod open;
 mod place;
 pub mod query;
 mod request;
+mod salvage;
 mod store;
 mod taken;
 mod writer;
@@ -34,8 +36,8 @@ pub use entry::{
     AppendError, CommandRecord, Entry, JournalSettings, JournalStats, KnownNumbers, Notice, OutboxRow,
     Resume, Written,
 };
+pub use error::JournalError;
 pub use handle::{Committed, Journal};
-pub use open::JournalError;
 pub use place::captures;
 pub(crate) use place::former;
 pub(crate) use taken::Taken;

@@ -15,84 +15,23 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-
 use super::{
-    batch::{Batch, NewRow},
-    entry::{JournalSettings, Notice, OutboxRow, Resume},
+    batch::Batch,
+    entry::{JournalSettings, Notice, Resume},
+    error::{JournalError, io_error, is_damage},
     jump::Jumps,
     mark::Mark,
     numbers::fresh_range,
     place::{self, beside},
-    store::{self, Store, TABLES_VERSION},
+    salvage::Salvage,
+    store::{Store, TABLES_VERSION},
 };
-use crate::event::{Event, notice};
+use crate::event::notice;
 
 /// A process that was killed a moment ago may still hold the lock.
 const LOCK_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Why the journal cannot be used. A damaged file is no reason, because a fresh one replaces it.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each message says what its fields are")]
-pub enum JournalError {
-    /// Another process has the journal open.
-    #[error(
-        "the journal {path} is in use by process {pid}: two daemons cannot share one; give each its own `journal` path"
-    )]
-    Locked { path: PathBuf, pid: String },
-    /// A daemon has it that is about to lose it.
-    #[error(
-        "the daemon is running and has the journal {path} (process {pid}): stop it (`sudo systemctl stop dgt2mqtt`), restore, and start it again (`sudo systemctl start dgt2mqtt`)"
-    )]
-    Running { path: PathBuf, pid: String },
-    /// A later version of the program wrote it.
-    #[error(
-        "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"
-    )]
-    Newer { path: PathBuf, found: i64 },
-    /// The file is an SQLite file of another program.
-    #[error("{path} is an SQLite file but no journal of this program: give another path")]
-    Foreign { path: PathBuf },
-    /// The file is damaged.
-    #[error("{path} is a damaged journal ({damage}): take another backup")]
-    Damaged { path: PathBuf, damage: String },
-    /// The file system refuses.
-    #[error("cannot {act} {path}: {source}")]
-    Io {
-        act: &'static str,
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    /// SQLite refuses.
-    #[error("cannot open the journal {path}: {source}")]
-    Sqlite { path: PathBuf, source: rusqlite::Error },
-}
-
-impl JournalError {
-    /// True when the file system takes no writes, because it is read-only, full or broken.
-    fn is_of_the_disk(&self) -> bool {
-        match self {
-            Self::Io { source, .. } => {
-                use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-                matches!(source.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded)
-            }
-            Self::Sqlite { source, .. } => {
-                use ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
-                let code = source.sqlite_error_code();
-                matches!(code, Some(ReadOnly | SystemIoFailure | DiskFull))
-            }
-            _ => false,
-        }
-    }
-
-    /// True when another daemon has the journal, or another program wrote it.
-    fn is_of_another(&self) -> bool {
-        matches!(
-            self,
-            Self::Locked { .. } | Self::Running { .. } | Self::Newer { .. } | Self::Foreign { .. }
-        )
-    }
-}
+/// A file that cannot be read may be one that cannot be read just now.
+const READING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A journal ready for its thread.
 #[derive(Debug)]
@@ -105,6 +44,8 @@ pub(crate) struct Ready {
     pub(crate) resumes: BTreeMap<String, Resume>,
     /// The number after which boards go on that the journal does not know.
     pub(crate) seq_base: u64,
+    /// True where there is a journal that cannot be read.
+    pub(crate) is_unread: bool,
     /// What boards have to tell of their numbers before anything else.
     pub(crate) jumps: Jumps,
     /// What the opening found.
@@ -113,45 +54,76 @@ pub(crate) struct Ready {
     pub(crate) lock: Option<File>,
 }
 
-/// Opens, checks and if need be replaces the journal.
+/// Opens, checks and if need be replaces the journal. One that is there and cannot be read is tried again for a moment: a
+/// network folder may hang, and what is in the journal is worth the wait.
 pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
-    if place::is_read_only(&settings.path) {
-        open_read_only(&settings.path, gateway)
-    } else {
-        open_writable(&settings.path, gateway).or_else(|error| {
-            // On a full disk SQLite may say no more than that it cannot make a file.
-            let is_full = !error.is_of_another() && place::is_full(&settings.path);
-            if is_full || error.is_of_the_disk() {
-                open_read_only(&settings.path, gateway)
-            } else {
-                Err(error)
-            }
-        })
+    let deadline = Instant::now() + READING_PATIENCE;
+    loop {
+        let ready = open_once(&settings.path, gateway)?;
+        if !ready.is_unread || Instant::now() > deadline {
+            return Ok(ready);
+        }
+        std::thread::sleep(READING_PATIENCE / 10);
     }
 }
 
+fn open_once(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+    if place::is_read_only(path) {
+        return open_read_only(path, gateway);
+    }
+    open_writable(path, gateway).or_else(|error| {
+        // On a full disk SQLite may say no more than that it cannot make a file.
+        let is_full = !error.is_of_another() && place::is_full(path);
+        if is_full || error.is_of_the_disk() {
+            open_read_only(path, gateway)
+        } else {
+            Err(error)
+        }
+    })
+}
+
 /// Opens the journal for reading, on a file system that takes no writes or has no room.
-fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
     };
-    let store = Store::open_read_only(path, gateway).map_err(sqlite)?;
+    let found = Store::open_read_only(path);
+    let is_unread = found.is_none() && place::has_content(path);
+    let store = found
+        .map_or_else(|| Store::in_memory(gateway), Ok)
+        .map_err(sqlite)?;
     let mut resumes = store.resumes().map_err(sqlite)?;
-    let seq_base = store.seq_base().map_err(sqlite)?;
+    let mut seq_base = store.seq_base().map_err(sqlite)?;
     let mut jumps = store.jumps().map_err(sqlite)?;
+    let mut notices = Vec::new();
+    if is_unread {
+        seq_base = fresh_range(0);
+        let unread = unread(path);
+        jumps.note_others([seq_base; 2], &unread);
+        notices.push(unread);
+    }
     let ceilings = Mark::read(&beside(path, ".mark"));
-    let notices = raise(&ceilings, &mut resumes, seq_base, &mut jumps);
+    notices.extend(raise(&ceilings, &mut resumes, seq_base, &mut jumps));
     Ok(Ready {
         resumes,
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
+        is_unread,
         store,
         mark: None,
         jumps,
         notices,
         lock: None,
     })
+}
+
+fn unread(path: &Path) -> Notice {
+    let text = format!(
+        "the journal {} is there and cannot be read: every board's numbers go on far above the old ones, and a new journal begins as soon as the disk takes one",
+        path.display()
+    );
+    Notice::new(notice::JOURNAL_UNREAD, text)
 }
 
 pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
@@ -232,6 +204,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         identity,
         resumes,
         seq_base,
+        is_unread: false,
         jumps,
         notices,
         lock: Some(lock),
@@ -348,101 +321,6 @@ fn new_identity() -> String {
     format!("{:032x}", fastrand::u128(..))
 }
 
-/// What can still be read of a damaged file.
-#[derive(Debug, Default)]
-struct Salvage {
-    identity: Option<String>,
-    highest: u64,
-    rows: Vec<NewRow>,
-}
-
-impl Salvage {
-    fn from(path: &Path) -> Self {
-        let mut salvage = Self::default();
-        if let Err(error) = salvage.read(path) {
-            tracing::warn!(%error, "the damaged journal could be read in part only");
-        }
-        salvage
-    }
-
-    /// Reads row by row, so that all rows before the damage count.
-    fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let sql = "SELECT value FROM meta WHERE key = 'journal'";
-        // Without it the fresh file is another journal.
-        self.identity = connection.query_row(sql, [], |row| row.get(0)).ok();
-        let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
-        let mut rows = boards.query([])?;
-        while let Some(row) = rows.next()? {
-            self.highest = self.highest.max(row.get(0)?);
-        }
-        let mut events = connection.prepare("SELECT n, json, created_ms, acked FROM events ORDER BY n")?;
-        let mut rows = events.query([])?;
-        while let Some(row) = rows.next()? {
-            let json: String = row.get(1)?;
-            // A row without a readable event is part of the damage.
-            let Ok(event) = serde_json::from_str::<Event>(&json) else {
-                continue;
-            };
-            self.highest = self.highest.max(event.seq);
-            if row.get::<_, bool>(3)? {
-                continue;
-            }
-            self.rows.push(NewRow {
-                row: OutboxRow {
-                    n: row.get(0)?,
-                    board: event.board,
-                    seq: event.seq,
-                    kind: event.body.type_name().to_owned(),
-                    json: json.into(),
-                    is_secured: true,
-                },
-                id: event.id,
-                game: event.game,
-                created_ms: row.get(2)?,
-            });
-        }
-        Ok(())
-    }
-
-    /// Goes on in the tables of a fresh file, with these events and with numbers above all that were used, because the
-    /// journal before was `lost`.
-    fn put_into(self, tables: &Connection, lost: &Notice) -> rusqlite::Result<()> {
-        let base = fresh_range(self.highest);
-        if let Some(identity) = &self.identity {
-            store::set_identity(tables, identity)?;
-        }
-        store::set_seq_base(tables, base)?;
-        let batch = self.into_batch(base);
-        let mut jumps = Jumps::default();
-        jumps.note_others([base; 2], lost);
-        store::set_jumps(tables, &jumps)?;
-        batch.write_events(tables)?;
-        batch.write_snapshots(tables, super::wall_ms())
-    }
-
-    fn into_batch(mut self, base: u64) -> Batch {
-        let mut seen = std::collections::BTreeSet::new();
-        self.rows
-            .retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
-        let boards: std::collections::BTreeSet<_> =
-            self.rows.iter().map(|new| new.row.board.clone()).collect();
-        Batch {
-            snapshots: boards.into_iter().map(|board| (board, (base, None))).collect(),
-            rows: self.rows,
-            ..Batch::default()
-        }
-    }
-}
-
-/// True when SQLite says that the file itself is at fault.
-pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
-}
-
 /// The file and what SQLite keeps beside it.
 pub(super) const FILES: [&str; 3] = ["", "-wal", "-shm"];
 
@@ -510,9 +388,4 @@ fn leave_number(file: &mut File) -> std::io::Result<()> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
     writeln!(file, "{}", std::process::id())
-}
-
-pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
-    let path = path.to_owned();
-    move |source| JournalError::Io { act, path, source }
 }

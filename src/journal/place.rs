@@ -44,6 +44,18 @@ pub(super) enum Fate {
     Replaced,
     /// The file cannot be read any more.
     Damaged,
+    /// The file could not be read when the daemon began.
+    Unread,
+}
+
+impl Fate {
+    /// What the name of a file says that was set aside.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Unread => "unread",
+            _ => "damaged",
+        }
+    }
 }
 
 type Identity = (u64, u64);
@@ -88,6 +100,12 @@ impl JournalPlace {
 /// True when the file system of `path`, or of the nearest folder above it that exists, takes no writes.
 pub(super) fn is_read_only(path: &Path) -> bool {
     file_system(path).is_some_and(|system| system.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
+/// True unless nothing is at `path`, or a file without content.
+pub(super) fn has_content(path: &Path) -> bool {
+    let found = fs::metadata(path).map(|data| data.len() > 0);
+    found.unwrap_or_else(|error| error.kind() != io::ErrorKind::NotFound)
 }
 
 /// True when that file system has no room for a file of the journal, or for the name of one.

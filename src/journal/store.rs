@@ -107,8 +107,8 @@ impl Store {
         }
     }
 
-    /// Opens the file where nothing can be written; an empty one where there is none.
-    pub(crate) fn open_read_only(path: &Path, gateway: &str) -> rusqlite::Result<Self> {
+    /// Opens the file where nothing can be written; none where it cannot be read either.
+    pub(crate) fn open_read_only(path: &Path) -> Option<Self> {
         let reading = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let as_it_is = || Connection::open_with_flags(path, reading);
         // Whoever has the file alone needs no index of the write-ahead log beside it, for which a full disk has no room.
@@ -125,11 +125,11 @@ impl Store {
         for way in ways {
             let store = way().map(Self::of);
             match store.and_then(|store| store.resumes().map(|_| store)) {
-                Ok(store) => return Ok(store),
+                Ok(store) => return Some(store),
                 Err(error) => tracing::debug!(%error, "cannot read the journal so"),
             }
         }
-        Self::in_memory(gateway)
+        None
     }
 
     /// An empty journal in memory, to which nobody can write.

@@ -20,9 +20,10 @@ use super::{
     age::Hours,
     batch::{Batch, numbered},
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Written},
+    error::is_damage,
     jump::Jumps,
     mark::Mark,
-    open::{Ready, is_damage},
+    open::Ready,
     place::JournalPlace,
     request::JournalRequest,
     store::Store,
@@ -57,6 +58,8 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
+    /// True while there is a journal that could not be read when the daemon began.
+    is_unread: bool,
     jumps: Jumps,
     /// The last number of each board that was given out before this process, or that a broker knows.
     floors: BTreeMap<String, u64>,
@@ -133,6 +136,7 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
+            is_unread: ready.is_unread,
             jumps: ready.jumps,
             pending: Batch::default(),
             depth,

@@ -92,6 +92,7 @@ mod faults_unfit;
 mod forty_gateways;
 mod forward;
 mod four_ways;
+mod journal_unread;
 mod line_daemon;
 mod link_serial;
 mod livechess_interface;

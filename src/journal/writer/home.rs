@@ -1,7 +1,10 @@
 //! Looks whether the file that is held open is still the one at the journal's place. If not, the thread makes a new
 //! file there of all that is still known, so that no event is only in a file that nobody will find.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use super::JournalWriter;
 use crate::{
@@ -9,7 +12,8 @@ use crate::{
     journal::{
         batch::{Batch, NewRow},
         entry::Notice,
-        open::{self, JournalError, is_damage},
+        error::{JournalError, is_damage},
+        open,
         place::{Fate, JournalPlace, beside, make_folder},
         store::Store,
         wall_ms,
@@ -39,6 +43,7 @@ impl JournalWriter {
     /// True where the journal is at its place and can be written. If not, the thread tries to put that right.
     pub(super) fn is_at_home(&mut self) -> bool {
         let homing = match self.look() {
+            None if self.is_unread => self.come_home(Fate::Unread).map(Some),
             None if self.lock.is_some() => return true,
             // The file could not be written when it was opened, and now it can.
             None => self.begin_to_write().map(|()| None),
@@ -119,14 +124,15 @@ impl JournalWriter {
         self.lock = None;
         self.lock = Some(open::lock(&path)?);
         remove(&fresh)?;
-        let is_whole = fate != Fate::Damaged && self.store.copy_to(&fresh).is_ok();
+        let is_whole = !matches!(fate, Fate::Damaged | Fate::Unread) && self.store.copy_to(&fresh).is_ok();
+        let unsent = if fate == Fate::Unread { unsent(&path) } else { None };
         if !is_whole {
             remove(&fresh)?;
             self.write_what_is_known(&fresh)?;
         }
         let aside = path
             .exists()
-            .then(|| open::set_aside(&path, "damaged", &open::FILES))
+            .then(|| open::set_aside(&path, fate.word(), &open::FILES))
             .transpose()?;
         // The old store removes the write-ahead log at its place when it is closed. That log must not be the new one's.
         self.store = Store::in_memory(&self.gateway)?;
@@ -135,6 +141,7 @@ impl JournalWriter {
         self.lock = None;
         self.place = JournalPlace::of(&path);
         self.move_in()?;
+        self.is_unread = false;
         let aside = aside.map_or_else(String::new, |aside| {
             format!("; what lay in its place is now {}", aside.display())
         });
@@ -142,6 +149,7 @@ impl JournalWriter {
             Fate::Replaced => (notice::JOURNAL_REPLACED, "was replaced by another file"),
             Fate::Damaged => (notice::JOURNAL_DAMAGED, "was damaged"),
             Fate::Gone | Fate::ReadOnly => (notice::JOURNAL_MISSING, "was removed"),
+            Fate::Unread => return Ok(unread(&path, &aside, unsent)),
         };
         let kept = if is_whole {
             "all that was in it"
@@ -161,7 +169,8 @@ impl JournalWriter {
         self.store = Store::in_memory(&self.gateway)?;
         let moved = self.move_in();
         if moved.is_err() {
-            self.store = Store::open_read_only(&self.settings.path, &self.gateway)?;
+            let reader = Store::open_read_only(&self.settings.path);
+            self.store = reader.map_or_else(|| Store::in_memory(&self.gateway), Ok)?;
         }
         moved
     }
@@ -187,7 +196,7 @@ impl JournalWriter {
     }
 
     /// Writes a file with what can still be read and with what the thread knows without reading.
-    fn write_what_is_known(&mut self, path: &std::path::Path) -> Result<(), Homeless> {
+    fn write_what_is_known(&mut self, path: &Path) -> Result<(), Homeless> {
         let mut store = Store::open(path)?;
         store.configure()?;
         store.create_tables(&self.gateway)?;
@@ -220,8 +229,26 @@ impl JournalWriter {
     }
 }
 
+/// How many events of the journal at `path` no broker has acknowledged, if it can be read by now.
+fn unsent(path: &Path) -> Option<u64> {
+    Store::open_read_only(path)?.outbox().ok()
+}
+
+fn unread(path: &Path, aside: &str, unsent: Option<u64>) -> Notice {
+    let sent = match unsent {
+        Some(0) => "all its events were sent".to_owned(),
+        Some(count) => format!("{count} of its events were never sent"),
+        None => "whether all its events were sent is not known".to_owned(),
+    };
+    let text = format!(
+        "the journal {} could not be read when the daemon began: a new one begins with all that was recorded since{aside}; {sent}",
+        path.display()
+    );
+    Notice::new(notice::JOURNAL_UNREAD, text)
+}
+
 /// Removes an SQLite file and the files that belong to it, as far as they exist.
-fn remove(path: &std::path::Path) -> std::io::Result<()> {
+fn remove(path: &Path) -> std::io::Result<()> {
     for suffix in open::FILES {
         match std::fs::remove_file(beside(path, suffix)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),

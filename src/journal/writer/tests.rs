@@ -33,8 +33,11 @@ fn first_event() -> Entry {
 
 /// A writer, and a receiver that wakes up at its news.
 fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
+    writer_of(path, open::open(&JournalSettings::at(path), "gw").unwrap())
+}
+
+fn writer_of(path: &Path, ready: Ready) -> (JournalWriter, watch::Receiver<u64>) {
     let settings = JournalSettings::at(path);
-    let ready = open::open(&settings, "gw").unwrap();
     let (news, told) = watch::channel(0);
     let tells = Tells {
         news,
@@ -71,4 +74,45 @@ fn an_event_is_told_that_came_just_before_housekeeping() {
 #[test]
 fn an_event_is_told_that_came_just_before_another_took_the_name() {
     is_told_beside(JournalRequest::StandBy(true));
+}
+
+/// The journal is there and cannot be read; when it can, the daemon has given out numbers already.
+#[test]
+fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_not_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let (mut before, _) = writer(&path);
+    before.accept(first_event()).unwrap();
+    assert_eq!(before.flush(), Written::Disk);
+    drop(before);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, [7; 9000]).unwrap();
+    let ready = open::open_read_only(&path, "gw").unwrap();
+    assert_eq!(ready.notices[0].code, notice::JOURNAL_UNREAD);
+    std::fs::write(&path, whole).unwrap();
+    let (mut writer, _) = writer_of(&path, ready);
+    let healed = writer.trouble.borrow().last().unwrap().message.clone();
+    assert!(healed.contains("1 of its events were never sent"), "{healed}");
+    let resume = writer.resume("7");
+    assert!(resume.last_seq > 1_000_000, "{}", resume.last_seq);
+    assert_eq!(
+        writer.jumps.untold("7", resume.last_seq)[0].code,
+        notice::JOURNAL_UNREAD
+    );
+    let mut entry = first_event();
+    entry.events[0].seq = resume.last_seq + 1;
+    writer.accept(entry).unwrap();
+    assert_eq!(writer.flush(), Written::Disk);
+    let names = std::fs::read_dir(folder.path()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let aside = names.filter(|name| name.contains(".unread-")).min().unwrap();
+    let kept = Store::open_read_only(&folder.path().join(aside)).unwrap();
+    assert_eq!(kept.outbox().unwrap(), 1, "what was not sent is kept");
+    drop(writer);
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.resumes["7"].last_seq, resume.last_seq + 1);
+    assert_eq!(
+        next.seq_base, resume.last_seq,
+        "nor are those of boards that come later"
+    );
 }

@@ -1,0 +1,97 @@
+//! Why a journal cannot be used.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+
+use super::store::TABLES_VERSION;
+
+/// Why the journal cannot be used. A damaged file is no reason, because a fresh one replaces it.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each message says what its fields are")]
+pub enum JournalError {
+    /// Another process has the journal open.
+    #[error(
+        "the journal {path} is in use by process {pid}: two daemons cannot share one; give each its own `journal` path"
+    )]
+    Locked { path: PathBuf, pid: String },
+    /// A daemon has it that is about to lose it.
+    #[error(
+        "the daemon is running and has the journal {path} (process {pid}): stop it (`sudo systemctl stop dgt2mqtt`), restore, and start it again (`sudo systemctl start dgt2mqtt`)"
+    )]
+    Running { path: PathBuf, pid: String },
+    /// A later version of the program wrote it.
+    #[error(
+        "the journal {path} has tables of version {found}, this program knows {TABLES_VERSION}: run the newer program, or move the file away"
+    )]
+    Newer { path: PathBuf, found: i64 },
+    /// The file is an SQLite file of another program.
+    #[error("{path} is an SQLite file but no journal of this program: give another path")]
+    Foreign { path: PathBuf },
+    /// The file is damaged.
+    #[error("{path} is a damaged journal ({damage}): take another backup")]
+    Damaged { path: PathBuf, damage: String },
+    /// The file system refuses.
+    #[error("cannot {act} {path}: {source}")]
+    Io {
+        act: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// SQLite refuses.
+    #[error("cannot open the journal {path}: {source}{}", remedy(source))]
+    Sqlite { path: PathBuf, source: rusqlite::Error },
+}
+
+impl JournalError {
+    /// True when the file system takes no writes, because it is read-only, full or broken.
+    pub(super) fn is_of_the_disk(&self) -> bool {
+        match self {
+            Self::Io { source, .. } => {
+                use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+                matches!(source.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded)
+            }
+            Self::Sqlite { source, .. } => {
+                use ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
+                let code = source.sqlite_error_code();
+                matches!(code, Some(ReadOnly | SystemIoFailure | DiskFull))
+            }
+            _ => false,
+        }
+    }
+
+    /// True when another daemon has the journal, or another program wrote it.
+    pub(super) fn is_of_another(&self) -> bool {
+        matches!(
+            self,
+            Self::Locked { .. } | Self::Running { .. } | Self::Newer { .. } | Self::Foreign { .. }
+        )
+    }
+}
+
+/// What a person can do about it.
+fn remedy(error: &rusqlite::Error) -> &'static str {
+    use ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, PermissionDenied};
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy | DatabaseLocked) => {
+            "; another program works on the file (an `sqlite3`, a copy for a backup): `fuser -v` with the path names it; close it, then start the daemon again"
+        }
+        Some(CannotOpen | PermissionDenied) => {
+            "; see who owns the file and its folder: the user that runs the daemon must be able to read and write there"
+        }
+        _ => "",
+    }
+}
+
+/// True when SQLite says that the file itself is at fault.
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
+pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
+    let path = path.to_owned();
+    move |source| JournalError::Io { act, path, source }
+}

@@ -1,0 +1,101 @@
+//! What can still be read of a damaged journal, and a fresh one that begins with it.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{
+    batch::{Batch, NewRow},
+    entry::{Notice, OutboxRow},
+    jump::Jumps,
+    numbers::fresh_range,
+    store,
+};
+use crate::event::Event;
+
+/// What can still be read of a damaged file.
+#[derive(Debug, Default)]
+pub(super) struct Salvage {
+    identity: Option<String>,
+    highest: u64,
+    pub(super) rows: Vec<NewRow>,
+}
+
+impl Salvage {
+    pub(super) fn from(path: &Path) -> Self {
+        let mut salvage = Self::default();
+        if let Err(error) = salvage.read(path) {
+            tracing::warn!(%error, "the damaged journal could be read in part only");
+        }
+        salvage
+    }
+
+    /// Reads row by row, so that all rows before the damage count.
+    fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
+        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let sql = "SELECT value FROM meta WHERE key = 'journal'";
+        // Without it the fresh file is another journal.
+        self.identity = connection.query_row(sql, [], |row| row.get(0)).ok();
+        let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
+        let mut rows = boards.query([])?;
+        while let Some(row) = rows.next()? {
+            self.highest = self.highest.max(row.get(0)?);
+        }
+        let mut events = connection.prepare("SELECT n, json, created_ms, acked FROM events ORDER BY n")?;
+        let mut rows = events.query([])?;
+        while let Some(row) = rows.next()? {
+            let json: String = row.get(1)?;
+            // A row without a readable event is part of the damage.
+            let Ok(event) = serde_json::from_str::<Event>(&json) else {
+                continue;
+            };
+            self.highest = self.highest.max(event.seq);
+            if row.get::<_, bool>(3)? {
+                continue;
+            }
+            self.rows.push(NewRow {
+                row: OutboxRow {
+                    n: row.get(0)?,
+                    board: event.board,
+                    seq: event.seq,
+                    kind: event.body.type_name().to_owned(),
+                    json: json.into(),
+                    is_secured: true,
+                },
+                id: event.id,
+                game: event.game,
+                created_ms: row.get(2)?,
+            });
+        }
+        Ok(())
+    }
+
+    /// Goes on in the tables of a fresh file, with these events and with numbers above all that were used, because the
+    /// journal before was `lost`.
+    pub(super) fn put_into(self, tables: &Connection, lost: &Notice) -> rusqlite::Result<()> {
+        let base = fresh_range(self.highest);
+        if let Some(identity) = &self.identity {
+            store::set_identity(tables, identity)?;
+        }
+        store::set_seq_base(tables, base)?;
+        let batch = self.into_batch(base);
+        let mut jumps = Jumps::default();
+        jumps.note_others([base; 2], lost);
+        store::set_jumps(tables, &jumps)?;
+        batch.write_events(tables)?;
+        batch.write_snapshots(tables, super::wall_ms())
+    }
+
+    fn into_batch(mut self, base: u64) -> Batch {
+        let mut seen = std::collections::BTreeSet::new();
+        self.rows
+            .retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
+        let boards: std::collections::BTreeSet<_> =
+            self.rows.iter().map(|new| new.row.board.clone()).collect();
+        Batch {
+            snapshots: boards.into_iter().map(|board| (board, (base, None))).collect(),
+            rows: self.rows,
+            ..Batch::default()
+        }
+    }
+}

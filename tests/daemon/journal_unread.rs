@@ -1,0 +1,96 @@
+//! The journal is there, and cannot be read while the daemon begins: a network folder whose server has forgotten the file. Later it can.
+
+use std::{collections::BTreeMap, fs, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::{
+    broker::{Got, Mosquitto, Subscriber},
+    hall::{Daemon, journal},
+    seated::Players,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_that_can_be_read_later_does_not_mix_with_what_was_told_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (library, sign) = (at("unreadable.so"), at("unreadable"));
+    build(&library);
+    let broker = Mosquitto::start(folder.path(), "");
+    let players = Players::sit_down(1);
+    let config = at("dgt2mqtt.toml");
+    let text = format!(
+        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"{}\"]\n[journal]\npath = \"state/journal.sqlite\"\n\
+         [[board]]\nid = \"1\"\nport = \"{}\"\n",
+        broker.url(),
+        players.port
+    );
+    fs::write(&config, text).unwrap();
+    fs::create_dir(at("state")).unwrap();
+    let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
+    let start = || {
+        Daemon::start_with(&config, |command| {
+            command.env("LD_PRELOAD", &library).env("UNREADABLE_WHILE", &sign);
+        })
+    };
+    let daemon = start();
+    let begun = |got: &Got| got.topic.ends_with("/event/board_connected");
+    subscriber.wait("the board", begun).await;
+    players.play("e2e4 e7e5");
+    subscriber.played("1", 2).await;
+    daemon.kill();
+
+    fs::write(&sign, "").unwrap();
+    let daemon = start();
+    players.play("g1f3");
+    subscriber.played("1", 3).await;
+    fs::remove_file(&sign).unwrap();
+    let is_mended = |got: &Got| {
+        let text = got.text();
+        got.topic.ends_with("/gw/health") && text.contains("journal_unread") && text.contains(".unread-")
+    };
+    subscriber.wait("that it is set aside", is_mended).await;
+    players.play("b8c6");
+    subscriber.played("1", 4).await;
+    daemon.kill();
+    let daemon = start();
+    players.play("f1b5");
+    subscriber.played("1", 5).await;
+    assert!(daemon.stop());
+
+    let events = subscriber.all().into_iter();
+    let events: Vec<Value> = events
+        .filter(|got| got.topic.contains("/board/1/event/"))
+        .map(|got| got.json())
+        .collect();
+    assert_is_in_order(&events);
+    assert!(
+        events.iter().any(|event| event["code"] == "journal_unread"),
+        "the board says why numbers jump"
+    );
+    assert!(!journal(&config, "1").is_empty());
+}
+
+/// Asserts that no number has two contents, and that what comes again is all that comes out of order.
+fn assert_is_in_order(events: &[Value]) {
+    let mut told: BTreeMap<u64, &Value> = BTreeMap::new();
+    for event in events {
+        let seq = event["seq"].as_u64().unwrap();
+        let last = told.keys().next_back().copied().unwrap_or(0);
+        match told.get(&seq) {
+            Some(before) => assert_eq!(*before, event),
+            None => assert!(seq > last, "{seq} comes after {last}"),
+        }
+        told.insert(seq, event);
+    }
+}
+
+fn build(library: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help/unreadable.c");
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(library)
+        .arg(source)
+        .arg("-ldl");
+    assert!(cc.status().unwrap().success(), "a C compiler is needed");
+}
