@@ -14,6 +14,7 @@ mod fake;
 mod lasting;
 pub mod link;
 pub mod look;
+mod names;
 mod older;
 mod outbox;
 pub mod publisher;

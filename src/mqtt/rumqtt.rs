@@ -28,6 +28,7 @@ use rumqttc::{
 
 use super::{
     link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
+    names,
     older::OlderQuestion,
     unfit,
 };
@@ -127,6 +128,7 @@ impl Dial for RumqttDial {
             client,
             poll: Some(Box::pin(poll(events, question.clone()))),
             question,
+            host: url.host.clone(),
             connected: false,
             handed: VecDeque::new(),
             inflight: HashMap::new(),
@@ -150,6 +152,8 @@ pub struct RumqttLink {
     poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
     /// The question to a peer that does not understand us; none once the broker has accepted us.
     question: Option<OlderQuestion>,
+    /// The broker's name or address.
+    host: String,
     connected: bool,
     /// Messages that the library has, in its own order, and whose packet id is not known yet.
     handed: VecDeque<(Qos, Ticket)>,
@@ -183,8 +187,12 @@ impl BrokerLink for RumqttLink {
                     self.closed = Some(Closed::because(unfit::older()));
                 }
                 Err(error) => {
+                    let nameless = match unfit::may_be_nameless(&error, self.connected) {
+                        true => names::missing(&self.host).await,
+                        false => None,
+                    };
                     self.closed = Some(Closed {
-                        reason: unfit::explain(&error, self.connected),
+                        reason: nameless.unwrap_or_else(|| unfit::explain(&error, self.connected)),
                         cause: cause(&error),
                     });
                 }

@@ -12,6 +12,9 @@ use crate::tls;
 /// What the gateway needs, and which brokers have it.
 const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, VerneMQ and RabbitMQ 3.13 and their successors speak";
 
+/// No event has room in a packet that is smaller than this, in bytes, not even in its short form.
+const SMALLEST: u32 = 256;
+
 /// Why the connection failed; `was_let_in` is true once the broker has accepted us.
 pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
     // A broker that does not trust our certificate may say so only when we read its first answer. The library does not
@@ -60,6 +63,11 @@ pub(super) fn may_be_older(error: &ConnectionError) -> bool {
         ConnectionError::MqttState(StateError::ConnectionAborted | StateError::Deserialization(_))
             | ConnectionError::NotConnAck(_)
     )
+}
+
+/// True where the reason may be that nobody tells the address of the broker's name.
+pub(super) fn may_be_nameless(error: &ConnectionError, was_let_in: bool) -> bool {
+    !was_let_in && matches!(error, ConnectionError::Timeout(_) | ConnectionError::Io(_))
 }
 
 /// True where the broker ends a connection whatever was sent on it (MQTT 5, 3.14.2.1).
@@ -140,6 +148,11 @@ fn refused(code: ConnectReturnCode) -> String {
 /// Why the gateway cannot use a broker although the broker accepted it.
 pub(super) fn lacks(connack: &ConnAck) -> Option<String> {
     let properties = connack.properties.as_ref()?;
+    if let Some(most) = properties.max_packet_size.filter(|most| *most < SMALLEST) {
+        return Some(format!(
+            "the broker takes no packets above {most} bytes, in which nothing can be said: allow 4096 there, or more"
+        ));
+    }
     if properties.max_qos == Some(0) {
         return Some(refused(ConnectReturnCode::QoSNotSupported));
     }

@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    io::Write,
     process::Command,
     time::{Duration, Instant},
 };
@@ -286,5 +287,49 @@ async fn the_configuration_is_a_pipe(wiring: Wiring, mut random: Rng) {
     assert!(daemon.stop());
     fs::remove_file(&config).unwrap();
     fs::write(&config, text).unwrap();
+    game.is_whole(&config, &subscriber, "1").await;
+}
+
+/// Somebody copies a configuration while the signal comes, and for a moment it ends before the table of the board.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_configuration_that_is_being_written_is_read_when_it_is_whole() {
+    in_rounds(the_configuration_is_being_written).await;
+}
+
+async fn the_configuration_is_being_written(mut random: Rng) {
+    let game = Played::by_chance(&mut random);
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = Wiring::Alone.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    let text = fs::read_to_string(&config).unwrap();
+    let (head, table) = text.split_once("[[board]]").unwrap();
+    let idle = folder.path().join("idle.dgtcap");
+    fs::write(&idle, "# dgtcap 1\n").unwrap();
+    let cut = format!(
+        "{head}[[board]]\nid = \"9\"\nport = \"capture:{}\"\n",
+        idle.display()
+    );
+    let whole = format!("{cut}[[board]]{table}");
+    fs::write(&config, &whole).unwrap();
+    let daemon = Daemon::start(&config);
+    game.some_instant(&subscriber, "1", &mut random).await;
+    fs::write(&config, cut).unwrap();
+    let (rest, copied) = (format!("[[board]]{table}"), config.clone());
+    let copying = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        let mut file = fs::File::options().append(true).open(copied).unwrap();
+        file.write_all(rest.as_bytes()).unwrap();
+    });
+    daemon.signal("HUP");
+    copying.join().unwrap();
+    let log = config.with_file_name("daemon.log");
+    let said = until("that it was read", PATIENCE, || {
+        let log = fs::read_to_string(&log).unwrap();
+        log.contains("the configuration was read again").then_some(log)
+    });
+    assert!(said.contains("nothing has changed"), "{said}");
+    game.is_over(&subscriber, "1").await;
+    assert!(daemon.stop());
     game.is_whole(&config, &subscriber, "1").await;
 }

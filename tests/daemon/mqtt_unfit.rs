@@ -51,7 +51,7 @@ const HTTP: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n400 Bad Request";
 
 /// Brokers that are no good: who they are, what they answer to a connection, and what is said of them.
-pub const UNFIT: [(&str, &[u8], &[&str]); 9] = [
+pub const UNFIT: [(&str, &[u8], &[&str]); 10] = [
     ("NATS", &[0x20, 2, 0, 1], &["MQTT 3.1.1 only", "needs MQTT 5"]),
     ("RabbitMQ 3.10", &[], &["MQTT 3.1.1 only", "needs MQTT 5"]),
     ("a web server", HTTP, &["web server", "needs MQTT 5"]),
@@ -68,6 +68,11 @@ pub const UNFIT: [(&str, &[u8], &[&str]); 9] = [
     ),
     ("no retain", &[0x20, 5, 0, 0, 2, 0x25, 0], &["allow `retain`"]),
     ("no QoS 1", &[0x20, 5, 0, 0, 2, 0x24, 0], &["allow QoS 1"]),
+    (
+        "packets of 20 bytes",
+        &[0x20, 8, 0, 0, 5, 0x27, 0, 0, 0, 20],
+        &["no packets above 20 bytes", "allow 4096"],
+    ),
     ("busy", &[0x20, 3, 0, 0x89, 0], &["too much to do"]),
 ];
 

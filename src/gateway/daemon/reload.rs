@@ -1,9 +1,12 @@
 //! Takes over another configuration while the games go on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::sleep};
 
 use super::{
     Daemon,
@@ -19,6 +22,10 @@ use crate::{
     },
     mqtt::{Redial, StateKey},
 };
+
+/// How long the configuration must stay as it was read, and how often the daemon looks.
+const BETWEEN_READINGS: Duration = Duration::from_millis(300);
+const READINGS: usize = 10;
 
 /// The controls of the daemon that somebody may use while it runs, by a command or by a signal.
 pub struct Controls {
@@ -95,7 +102,7 @@ impl Daemon {
     /// # Errors
     /// Why the configuration is not taken over. Then nothing changes.
     pub(super) async fn reload(&mut self) -> Result<Value, String> {
-        let read = (self.controls.read)().map_err(|error| error.to_string());
+        let read = self.read_whole().await;
         let read = read.and_then(|next| plans(&next).map(|_| next).map_err(|error| error.to_string()));
         let next = read.inspect_err(|error| {
             tracing::error!("the configuration was read again and is not taken over: {error}");
@@ -115,6 +122,22 @@ impl Daemon {
             );
         }
         Ok(json!({ "taken_over": taken, "wants_restart": kept }))
+    }
+
+    /// Reads until two readings are alike: a file that is just being written may end between two tables, and boards would end
+    /// with it.
+    async fn read_whole(&self) -> Result<Config, String> {
+        let read = || (self.controls.read)().map_err(|error| error.to_string());
+        let mut last = read();
+        for _ in 0..READINGS {
+            sleep(BETWEEN_READINGS).await;
+            let next = read();
+            if next == last {
+                break;
+            }
+            last = next;
+        }
+        last
     }
 
     async fn go_on_with(&mut self, mut next: Config) -> (Vec<String>, Vec<&'static str>) {
@@ -270,7 +293,7 @@ impl Daemon {
     /// Starts the task of a board that is new, or that comes back while its former task is ending.
     fn begin_board(&mut self, id: &Id) {
         if !self.running.values().any(|running| running == id) {
-            self.start_board(id, std::time::Duration::ZERO);
+            self.start_board(id, Duration::ZERO);
         }
     }
 
@@ -285,7 +308,7 @@ impl Daemon {
     /// is gone.
     pub(super) fn board_stopped(&mut self, id: &Id) {
         if self.plans.contains_key(id) {
-            self.start_board(id, std::time::Duration::ZERO);
+            self.start_board(id, Duration::ZERO);
             return;
         }
         self.stops.remove(id);
