@@ -48,8 +48,27 @@ const REQUESTS: usize = 64;
 /// still answer one that is a little too large.
 pub const MAX_INCOMING_PACKET: u32 = 256 << 10;
 
-/// What the library says, and true where the reason of an error is a broker of MQTT 3.1.1.
-type Polled = (EventLoop, Result<Event, ConnectionError>, bool);
+/// What the library says, and the reason of an error that it does not name.
+type Polled = (EventLoop, Result<Event, ConnectionError>, Option<String>);
+
+/// What is asked where a connection ends before the broker has accepted us.
+#[derive(Clone, Debug)]
+struct Questions {
+    host: String,
+    /// None over TLS.
+    older: Option<OlderQuestion>,
+}
+
+impl Questions {
+    /// Why there is no connection, if an answer says so.
+    async fn reason(&self, error: &ConnectionError) -> Option<String> {
+        if unfit::may_be_nameless(error) {
+            return names::missing(&self.host).await;
+        }
+        let older = self.older.as_ref().filter(|_| unfit::may_be_older(error))?;
+        older.is_answered().await.then(unfit::older)
+    }
+}
 
 /// Makes connections with rumqttc.
 #[derive(Clone, Debug)]
@@ -119,16 +138,19 @@ impl Dial for RumqttDial {
 
     fn dial(&mut self, url: &BrokerUrl) -> Result<RumqttLink, String> {
         let (client, events) = AsyncClient::new(self.options(url)?, REQUESTS);
-        let question = self.broker.tls.is_none().then(|| OlderQuestion {
+        let older = self.broker.tls.is_none().then(|| OlderQuestion {
             host: url.host.clone(),
             port: url.port,
             client_id: format!("{}-ask", self.broker.client_id),
         });
+        let questions = Some(Questions {
+            host: url.host.clone(),
+            older,
+        });
         Ok(RumqttLink {
             client,
-            poll: Some(Box::pin(poll(events, question.clone()))),
-            question,
-            host: url.host.clone(),
+            poll: Some(Box::pin(poll(events, questions.clone()))),
+            questions,
             connected: false,
             handed: VecDeque::new(),
             inflight: HashMap::new(),
@@ -137,23 +159,21 @@ impl Dial for RumqttDial {
     }
 }
 
-async fn poll(mut events: EventLoop, question: Option<OlderQuestion>) -> Polled {
+async fn poll(mut events: EventLoop, questions: Option<Questions>) -> Polled {
     let event = events.poll().await;
-    let is_older = match (&event, question) {
-        (Err(error), Some(question)) if unfit::may_be_older(error) => question.is_answered().await,
-        _ => false,
+    let reason = match (&event, &questions) {
+        (Err(error), Some(questions)) => questions.reason(error).await,
+        _ => None,
     };
-    (events, event, is_older)
+    (events, event, reason)
 }
 
 /// One connection by rumqttc.
 pub struct RumqttLink {
     client: AsyncClient,
     poll: Option<Pin<Box<dyn Future<Output = Polled> + Send>>>,
-    /// The question to a peer that does not understand us; none once the broker has accepted us.
-    question: Option<OlderQuestion>,
-    /// The broker's name or address.
-    host: String,
+    /// None once the broker has accepted us.
+    questions: Option<Questions>,
     connected: bool,
     /// Messages that the library has, in its own order, and whose packet id is not known yet.
     handed: VecDeque<(Qos, Ticket)>,
@@ -170,29 +190,22 @@ impl BrokerLink for RumqttLink {
                     closed.unwrap_or_else(|| Closed::because("the connection is over")),
                 );
             };
-            let (events, polled, is_older) = pending.await;
+            let (events, polled, reason) = pending.await;
             self.poll = None;
             match polled {
                 Ok(event) => {
                     let event = self.translate(event);
                     // The translation of an event may have closed the link.
                     if self.closed.is_none() {
-                        self.poll = Some(Box::pin(poll(events, self.question.clone())));
+                        self.poll = Some(Box::pin(poll(events, self.questions.clone())));
                     }
                     if let Some(event) = event {
                         return event;
                     }
                 }
-                Err(_) if is_older => {
-                    self.closed = Some(Closed::because(unfit::older()));
-                }
                 Err(error) => {
-                    let nameless = match unfit::may_be_nameless(&error, self.connected) {
-                        true => names::missing(&self.host).await,
-                        false => None,
-                    };
                     self.closed = Some(Closed {
-                        reason: nameless.unwrap_or_else(|| unfit::explain(&error, self.connected)),
+                        reason: reason.unwrap_or_else(|| unfit::explain(&error, self.connected)),
                         cause: cause(&error),
                     });
                 }
@@ -262,7 +275,7 @@ impl RumqttLink {
         match event {
             Event::Incoming(Packet::ConnAck(connack)) => {
                 self.connected = true;
-                self.question = None;
+                self.questions = None;
                 if let Some(reason) = unfit::lacks(&connack) {
                     let closed = Closed::because(reason);
                     self.closed = Some(closed.clone());

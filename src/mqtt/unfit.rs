@@ -66,8 +66,8 @@ pub(super) fn may_be_older(error: &ConnectionError) -> bool {
 }
 
 /// True where the reason may be that nobody tells the address of the broker's name.
-pub(super) fn may_be_nameless(error: &ConnectionError, was_let_in: bool) -> bool {
-    !was_let_in && matches!(error, ConnectionError::Timeout(_) | ConnectionError::Io(_))
+pub(super) fn may_be_nameless(error: &ConnectionError) -> bool {
+    matches!(error, ConnectionError::Timeout(_) | ConnectionError::Io(_))
 }
 
 /// True where the broker ends a connection whatever was sent on it (MQTT 5, 3.14.2.1).

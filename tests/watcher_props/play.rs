@@ -177,7 +177,7 @@ impl Play {
     /// The play in which the journal was lost here. The broker has what was published of the game.
     fn without_journal(&self) -> Self {
         let game = self.watcher.game();
-        let kept = json!({ "seq": 0, "games": game.game, "found": game }).to_string();
+        let kept = json!({ "seq": 0, "games": game.game, "found": [game] }).to_string();
         let back = Snapshot::kept(Some(&kept), 0);
         Self {
             settings: self.settings.clone(),

@@ -130,8 +130,10 @@ impl JournalWriter {
             remove(&fresh)?;
             self.write_what_is_known(&fresh)?;
         }
+        // A file of which the disk says nothing may be there.
         let aside = path
-            .exists()
+            .try_exists()
+            .unwrap_or(true)
             .then(|| open::set_aside(&path, fate.word(), &open::FILES))
             .transpose()?;
         // The old store removes the write-ahead log at its place when it is closed. That log must not be the new one's.

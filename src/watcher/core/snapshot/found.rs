@@ -50,8 +50,10 @@ impl Played {
 impl FoundGame {
     /// Parses what somebody else has kept, without what is no game that goes on.
     pub(super) fn read(kept: serde_json::Value) -> Vec<Self> {
-        let serde_json::Value::Array(kept) = kept else {
-            return Vec::new();
+        let kept = match kept {
+            serde_json::Value::Array(kept) => kept,
+            // An older program kept one.
+            one => vec![one],
         };
         let games = kept
             .into_iter()
