@@ -298,6 +298,16 @@ fn with_lifted(stand: &Stand, seen: &Placement, color: Color, taken: Option<Squa
     left
 }
 
+/// `seen` with the pieces put back that are missing on `squares`: the act has nothing to do with them, and they are read again, or
+/// lie beside their squares.
+fn with_missing(stand: &Stand, seen: &Placement, squares: Bitboard) -> Placement {
+    let mut left = seen.clone();
+    for square in squares.into_iter().filter(|s| seen.at(*s).is_empty()) {
+        left.set(square, stand.placement().at(square));
+    }
+    left
+}
+
 fn promotion(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Explanation> {
     let us = stand.turn();
     let pawn = Code::from(us.pawn());
@@ -361,7 +371,8 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
         }
         let king_went = Bitboard::EMPTY.with(home).with(king_to);
         let rook_went = Bitboard::EMPTY.with(rook_from).with(rook_to);
-        if !only_fell(stand, seen, differing & !king_went & !rook_went) {
+        let others = differing & !king_went & !rook_went;
+        if !only_fell(stand, seen, others) {
             continue;
         }
         let at_home = rook_went & !differing;
@@ -377,11 +388,14 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
             // Only another piece stands wrong.
             Some(_) if both_went => Explanation::Legal,
             Some(castling) => Explanation::CastlingIncomplete { castling },
-            None => Explanation::Illegal(IllegalAct::new(
-                Some((home, king_to)),
-                Reason::CastlingNotAllowed,
-                seen,
-            )),
+            None => {
+                let left = with_missing(stand, seen, others);
+                Explanation::Illegal(IllegalAct::new(
+                    Some((home, king_to)),
+                    Reason::CastlingNotAllowed,
+                    &left,
+                ))
+            }
         });
     }
     None

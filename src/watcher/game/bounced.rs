@@ -2,7 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
+use super::{course::Course, press::PressQueue, record::SPRING_MS, waits::READ_MS};
 use crate::{
     board::{Lines, Placement, Sensed},
     event::CompletedBy,
@@ -12,7 +12,7 @@ use crate::{
 /// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
-/// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
+/// A lever that has sprung back at once may be pressed again as late as this.
 pub(super) const PRESSED_AGAIN_MS: u64 = 3000;
 
 impl PressQueue {
@@ -39,7 +39,7 @@ impl PressQueue {
             return false;
         };
         let (gap, slack) = (sprung.at.since(pressed), sensed.slack());
-        let again = if gap <= REACTION_MS + slack {
+        let again = if gap <= SPRING_MS + slack {
             PRESSED_AGAIN_MS
         } else {
             BOUNCE_MS

@@ -272,7 +272,7 @@ impl Game {
         );
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let wait = if self.course.record.is_no_reaction(press.at, ctx.sensed.slack()) && ctx.clock.runs() {
+        let wait = if self.course.record.may_be_spring(press.at, ctx.sensed.slack()) && ctx.clock.runs() {
             PRESSED_AGAIN_MS
         } else {
             JUDGE_MS

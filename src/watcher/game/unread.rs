@@ -66,6 +66,20 @@ impl Unread {
         self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
     }
 
+    /// The squares that read nothing, where `placement` has a piece of which no fault is known.
+    pub(super) fn newly_missing(&self, placement: &Placement, sensed: &Sensed) -> Bitboard {
+        let missing = placement.occupied() & !sensed.placement().occupied() & !self.squares;
+        missing
+            .into_iter()
+            .filter(|s| !self.is_named(placement.at(*s)))
+            .collect()
+    }
+
+    /// True where a notice has said that a piece of this kind is not read.
+    pub(super) fn is_named(&self, code: Code) -> bool {
+        self.pieces.iter().any(|(known, _)| *known == code)
+    }
+
     /// Gives notice of squares that read nothing although a piece must stand there.
     pub(super) fn look_for_dead_squares(&mut self, ctx: &mut Ctx<'_>, course: &Course, read_since: Millis) {
         let best = course.lines.best();
@@ -74,8 +88,7 @@ impl Unread {
             .into_iter()
             .filter(|s| {
                 let code = course.record.stand().placement().at(*s);
-                let named = self.pieces.iter().any(|(known, _)| *known == code);
-                ctx.sensed.at(*s).is_empty() && !code.is_empty() && !named
+                ctx.sensed.at(*s).is_empty() && !code.is_empty() && !self.is_named(code)
             })
             .collect::<Bitboard>()
             & !self.noticed;
@@ -106,9 +119,10 @@ impl Unread {
     /// should stand there.
     pub(in crate::watcher) fn squares_not_read(&self, course: &Course, sensed: &Sensed) -> Bitboard {
         let stand = course.record.stand().placement();
-        let named = |code: Code| self.pieces.iter().any(|(known, _)| *known == code);
         let empty = self.noticed & stand.occupied() & !sensed.placement().occupied();
-        let empty = empty.into_iter().filter(|square| !named(stand.at(*square)));
+        let empty = empty
+            .into_iter()
+            .filter(|square| !self.is_named(stand.at(*square)));
         self.squares | empty.collect::<Bitboard>()
     }
 
@@ -148,7 +162,7 @@ impl Unread {
 
     fn name(&mut self, ctx: &mut Ctx<'_>, course: &Course, square: Square, code: Code) {
         let Some(piece) = code.piece() else { return };
-        if self.noticed.contains(square) || self.pieces.iter().any(|(known, _)| *known == code) {
+        if self.noticed.contains(square) || self.is_named(code) {
             return;
         }
         self.noticed.add(square);
