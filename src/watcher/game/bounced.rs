@@ -2,7 +2,12 @@
 
 use shakmaty::Color;
 
-use super::{course::Course, press::PressQueue, record::SPRING_MS, waits::READ_MS};
+use super::{
+    course::Course,
+    press::PressQueue,
+    record::{REACTION_MS, SPRING_MS},
+    waits::READ_MS,
+};
 use crate::{
     board::{Lines, Placement, Sensed},
     event::CompletedBy,
@@ -12,8 +17,21 @@ use crate::{
 /// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
 /// time after that.
 const BOUNCE_MS: u64 = 700;
-/// A lever that has sprung back at once may be pressed again as late as this.
-pub(super) const PRESSED_AGAIN_MS: u64 = 3000;
+/// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
+const PRESSED_AGAIN_MS: u64 = 3000;
+/// The same for one that has sprung back somewhat later, as few hands press without a half-move.
+const AGAIN_SOON_MS: u64 = 1500;
+
+/// How long after a press at `pressed` the player before may press again because his lever has sprung back.
+pub(super) fn pressed_again_within(course: &Course, pressed: Millis, slack: u64) -> u64 {
+    if course.record.is_no_reaction(pressed, slack) {
+        PRESSED_AGAIN_MS
+    } else if course.record.may_be_spring(pressed, slack) {
+        AGAIN_SOON_MS
+    } else {
+        0
+    }
+}
 
 impl PressQueue {
     /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
@@ -39,10 +57,10 @@ impl PressQueue {
             return false;
         };
         let (gap, slack) = (sprung.at.since(pressed), sensed.slack());
-        let again = if gap <= SPRING_MS + slack {
-            PRESSED_AGAIN_MS
-        } else {
-            BOUNCE_MS
+        let again = match gap {
+            _ if gap <= REACTION_MS + slack => PRESSED_AGAIN_MS,
+            _ if gap <= SPRING_MS + slack => AGAIN_SOON_MS,
+            _ => BOUNCE_MS,
         };
         let soon = at.since(sprung.at) <= again + slack && gap <= BOUNCE_MS + slack;
         // A reading after the first press, other than of its own half-move, shows that a hand was at work. Where nobody measured

@@ -6,7 +6,7 @@ use shakmaty::Color;
 use super::{
     Game, Press,
     accuse::{AtPress, FoundAtPress, may_be_innocent, nearly_as_likely, seen_at},
-    bounced::PRESSED_AGAIN_MS,
+    bounced::pressed_again_within,
     displaced::{self, EarlyReply, early_reply},
     doubt::{is_noticed, was_noticed},
     finding::{Finding, Scene},
@@ -272,8 +272,8 @@ impl Game {
         );
         // Only after all readings must have come does an unchanged board prove that the player did nothing.
         let nothing = matches!(explanation, Explanation::Nothing | Explanation::OnlyMissing(_));
-        let wait = if self.course.record.may_be_spring(press.at, ctx.sensed.slack()) && ctx.clock.runs() {
-            PRESSED_AGAIN_MS
+        let wait = if ctx.clock.runs() {
+            JUDGE_MS.max(pressed_again_within(&self.course, press.at, ctx.sensed.slack()))
         } else {
             JUDGE_MS
         };

@@ -270,10 +270,10 @@ impl Game {
 
     /// True where so few pieces are on the board that somebody boxes them, or has swept them off.
     fn is_being_cleared(&self, ctx: &Ctx<'_>) -> bool {
-        let stand = self.course.record.stand().placement().occupied();
-        let faults = self.unread.pieces.len() + (stand & self.unread.squares).count();
+        let pieces = self.course.lines.best().placement().occupied();
+        let faults = self.unread.pieces.len() + (pieces & self.unread.squares).count();
         let read = ctx.sensed.placement().occupied().count();
-        !ctx.sensed.is_felt() && stand.count() > read + faults + MOST_MISSING
+        !ctx.sensed.is_felt() && pieces.count() > read + faults + MOST_MISSING
     }
 
     /// Reports one half-move and what follows from it.
