@@ -37,6 +37,7 @@ pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
 mod replaced;
 mod reported;
+mod resigned;
 mod resumed;
 pub(in crate::watcher) mod review;
 mod set_up;

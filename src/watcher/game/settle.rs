@@ -2,7 +2,9 @@
 
 use shakmaty::{Bitboard, Role};
 
-use super::{Game, Open, answered, felt, gap::is_under_way, record::REVISABLE, waits::judged_after};
+use super::{
+    Game, Open, answered, felt, gap::is_under_way, record::REVISABLE, resigned, waits::judged_after,
+};
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
@@ -56,8 +58,6 @@ const LEFT_MS: u64 = 10_000;
 const SET_UP_MS: u64 = 6000;
 /// or this long after the clock was stopped.
 const AT_WORK_MS: u64 = 20_000;
-/// Where more pieces than these are off at a press, they are being boxed or were swept off.
-const MOST_MISSING: usize = 3;
 /// For this many half-moves it stays open where a piece went that was not read there.
 const GUESSED: usize = 24;
 impl Game {
@@ -241,39 +241,13 @@ impl Game {
         if unseen && ctx.passed(pressed, ASK_MS) {
             self.presses.ask(ctx, pressed);
         }
-        if self.may_have_resigned(ctx, k, pressed) {
+        if resigned::may_have(ctx, &self.course, &self.unread, k, pressed) {
             return false;
         }
         !unseen
             || played_on
             || ctx.sensed.last_dump().is_some_and(|dump| dump > pressed)
             || ctx.passed(pressed, UNSEEN_MS)
-    }
-
-    /// True where half-move `k` of the best line rests on a piece that was read until now and is read nowhere, and the player has
-    /// rather laid it down or boxed it: the clock was stopped after the press, or more pieces are off. Play that goes on decides.
-    fn may_have_resigned(&self, ctx: &Ctx<'_>, k: usize, pressed: Millis) -> bool {
-        let best = self.course.lines.best();
-        let mut since = best.plies.backwards().take(best.plies.len() - k);
-        let is_unread = since.all(|ply| !ply.landed);
-        let ply = &best.plies[k];
-        let Some((_, to)) = ply.kind.from_to().filter(|_| is_unread) else {
-            return false;
-        };
-        let is_new = self
-            .unread
-            .newly_missing(best.placement(), ctx.sensed)
-            .contains(to);
-        let is_stopped = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-        is_new && (is_stopped || self.is_being_cleared(ctx))
-    }
-
-    /// True where so few pieces are on the board that somebody boxes them, or has swept them off.
-    fn is_being_cleared(&self, ctx: &Ctx<'_>) -> bool {
-        let pieces = self.course.lines.best().placement().occupied();
-        let faults = self.unread.pieces.len() + (pieces & self.unread.squares).count();
-        let read = ctx.sensed.placement().occupied().count();
-        !ctx.sensed.is_felt() && pieces.count() > read + faults + MOST_MISSING
     }
 
     /// Reports one half-move and what follows from it.
@@ -407,7 +381,8 @@ impl Game {
             return;
         }
         let since = *self.course.doubted.get_or_insert(ctx.now);
-        let may_be = !self.is_being_cleared(ctx) && (is_over || !self.may_be_set_up(ctx));
+        let may_be = !resigned::is_being_cleared(ctx, &self.course, &self.unread)
+            && (is_over || !self.may_be_set_up(ctx));
         if ctx.passed(since, CORRECTION_MS) && may_be {
             let to = self.course.base + self.course.kept();
             self.course.doubted = None;
@@ -450,7 +425,7 @@ impl Game {
             };
             let last = k + 1 == best.plies.len();
             let unsettled = matches!(ply.kind, PlyKind::Illegal(_)) || !best.misplaced(ctx.sensed).is_empty();
-            let resigned = |pressed| self.may_have_resigned(ctx, k, pressed);
+            let resigned = |pressed| resigned::may_have(ctx, &self.course, &self.unread, k, pressed);
             if last && unsettled
                 || ply.pressed.is_some_and(resigned)
                 || matches!(ply.kind, PlyKind::Suspect(_))
