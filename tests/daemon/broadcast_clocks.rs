@@ -70,7 +70,11 @@ fn time_is_added(by_page: bool) {
     let told = journal(&config, "1");
     let is_move = |event: &&serde_json::Value| event["type"] == "move";
     assert_eq!(told.iter().filter(is_move).count(), 4, "no half-move has told it");
-    if let Some(games) = read_by_others(&folder.path().join("open")) {
+    // The next clock changes the file while they read one after the other.
+    let then = folder.path().join("then");
+    fs::create_dir(&then).unwrap();
+    fs::write(then.join("game-1.pgn"), &text).unwrap();
+    if let Some(games) = read_by_others(&then) {
         assert_eq!(games[0]["errors"], serde_json::json!([]));
     }
     until("the next half-move", PATIENCE, || {
