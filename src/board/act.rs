@@ -298,12 +298,15 @@ fn with_lifted(stand: &Stand, seen: &Placement, color: Color, taken: Option<Squa
     left
 }
 
-/// `seen` with the pieces put back that are missing on `squares`: the act has nothing to do with them, and they are read again, or
-/// lie beside their squares.
+/// `seen` with the pieces put back that are missing on `squares` and lie on none of these: the act has nothing to do with them, and
+/// they are read again.
 fn with_missing(stand: &Stand, seen: &Placement, squares: Bitboard) -> Placement {
     let mut left = seen.clone();
     for square in squares.into_iter().filter(|s| seen.at(*s).is_empty()) {
-        left.set(square, stand.placement().at(square));
+        let code = stand.placement().at(square);
+        if squares.into_iter().all(|s| seen.at(s) != code) {
+            left.set(square, code);
+        }
     }
     left
 }

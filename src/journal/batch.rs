@@ -16,6 +16,25 @@ pub(crate) struct NewRow {
     pub(crate) created_ms: i64,
 }
 
+impl NewRow {
+    /// The row of `event`, whose JSON is `json`, at position `n`.
+    pub(super) fn of(n: u64, event: Event, json: Vec<u8>, created_ms: i64) -> Self {
+        Self {
+            row: OutboxRow {
+                n,
+                seq: event.seq,
+                kind: event.body.type_name().to_owned(),
+                board: event.board,
+                json: json.into(),
+                is_secured: true,
+            },
+            id: event.id,
+            game: event.game,
+            created_ms,
+        }
+    }
+}
+
 /// A command with its position, its board (empty for the gateway's own) and time.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCommand {
@@ -138,19 +157,7 @@ pub(super) fn numbered(
             id: event.id.clone(),
             reason: error.to_string(),
         })?;
-        rows.push(NewRow {
-            row: OutboxRow {
-                n,
-                board: board.to_owned(),
-                seq: event.seq,
-                kind: event.body.type_name().to_owned(),
-                json: json.into(),
-                is_secured: true,
-            },
-            id: event.id,
-            game: event.game,
-            created_ms: now_ms,
-        });
+        rows.push(NewRow::of(n, event, json, now_ms));
     }
     Ok(rows)
 }

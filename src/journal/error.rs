@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use rustix::io::Errno;
 
 use super::store::TABLES_VERSION;
 
@@ -49,7 +50,7 @@ impl JournalError {
         match self {
             Self::Io { source, .. } => {
                 use std::io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-                matches!(source.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded)
+                is_broken(source) || matches!(source.kind(), ReadOnlyFilesystem | StorageFull | QuotaExceeded)
             }
             Self::Sqlite { source, .. } => {
                 use ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
@@ -94,4 +95,25 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
 pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
     let path = path.to_owned();
     move |source| JournalError::Io { act, path, source }
+}
+
+/// True when the disk, or the server of a network folder, does not do its work.
+pub(super) fn is_broken(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{StaleNetworkFileHandle, TimedOut};
+    let is_of_disk = error.raw_os_error() == Some(Errno::IO.raw_os_error());
+    is_of_disk || matches!(error.kind(), StaleNetworkFileHandle | TimedOut)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_does_not_work_is_no_mistake_of_a_person() {
+        let of = |errno: Errno| is_broken(&errno.into());
+        assert!(of(Errno::IO) && of(Errno::STALE) && of(Errno::TIMEDOUT));
+        assert!(!of(Errno::ACCESS) && !of(Errno::NOENT) && !of(Errno::LOOP));
+        let locked = io_error("open", Path::new("j"))(Errno::STALE.into());
+        assert!(locked.is_of_the_disk() && !locked.is_of_another());
+    }
 }

@@ -73,8 +73,8 @@ fn open_once(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
     }
     open_writable(path, gateway).or_else(|error| {
         // On a full disk SQLite may say no more than that it cannot make a file.
-        let is_full = !error.is_of_another() && place::is_full(path);
-        if is_full || error.is_of_the_disk() {
+        let is_of_disk = error.is_of_the_disk() || place::is_full(path) || place::is_unreadable(path);
+        if is_of_disk && !error.is_of_another() {
             open_read_only(path, gateway)
         } else {
             Err(error)
@@ -97,11 +97,12 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
     let mut seq_base = store.seq_base().map_err(sqlite)?;
     let mut jumps = store.jumps().map_err(sqlite)?;
     let mut notices = Vec::new();
-    if is_unread {
+    let is_missing = !store.is_on_disk() && beside(path, ".mark").exists();
+    if is_unread || is_missing {
         seq_base = fresh_range(0);
-        let unread = unread(path);
-        jumps.note_others([seq_base; 2], &unread);
-        notices.push(unread);
+        let lost = if is_unread { unread(path) } else { missing(path) };
+        jumps.note_others([seq_base; 2], &lost);
+        notices.push(lost);
     }
     let ceilings = Mark::read(&beside(path, ".mark"));
     notices.extend(raise(&ceilings, &mut resumes, seq_base, &mut jumps));
@@ -116,6 +117,14 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
         notices,
         lock: None,
     })
+}
+
+fn missing(path: &Path) -> Notice {
+    let text = format!(
+        "the journal {} is gone; a new one begins and every board's numbers go on far above the old ones",
+        path.display()
+    );
+    Notice::new(notice::JOURNAL_MISSING, text)
 }
 
 fn unread(path: &Path) -> Notice {
@@ -137,16 +146,12 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     let lock = lock(path)?;
     let mark_path = beside(path, ".mark");
     let mut notices = Vec::new();
-    if mark_path.exists() && fs::metadata(path).map_or(0, |m| m.len()) == 0 {
-        let text = format!(
-            "the journal {} is gone; a new one begins and every board's numbers go on far above the old ones",
-            path.display()
-        );
-        notices.push(Notice::new(notice::JOURNAL_MISSING, text));
-    }
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
+        if notices.is_empty() && mark_path.exists() {
+            notices.push(missing(path));
+        }
         // Another journal was here, whose numbers must not be used again.
         let lost = notices.first();
         let begun = store.create_tables_with(gateway, |tables| match lost {

@@ -2,12 +2,15 @@
 //! replaced the file, and all that it writes then is lost when it ends.
 
 use std::{
-    fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
+    fs,
+    io::{self, Read},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{OFlags, StatVfs, StatVfsMountFlags, statvfs};
+
+use super::error::is_broken;
 
 /// Flags that open no link, and do not wait for the other end of a pipe.
 pub(crate) const NO_LINK: i32 = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
@@ -106,6 +109,14 @@ pub(super) fn is_read_only(path: &Path) -> bool {
 pub(super) fn has_content(path: &Path) -> bool {
     let found = fs::metadata(path).map(|data| data.len() > 0);
     found.unwrap_or_else(|error| error.kind() != io::ErrorKind::NotFound)
+}
+
+/// True when there is a file at `path` of which the disk gives nothing. It closes the file, so no SQLite may have it open here.
+pub(super) fn is_unreadable(path: &Path) -> bool {
+    let mut options = fs::OpenOptions::new();
+    let opened = options.read(true).custom_flags(NO_LINK).open(path);
+    let read = opened.and_then(|mut file| file.read(&mut [0]));
+    read.is_err_and(|error| is_broken(&error))
 }
 
 /// True when that file system has no room for a file of the journal, or for the name of one.

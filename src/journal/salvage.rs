@@ -6,7 +6,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{
     batch::{Batch, NewRow},
-    entry::{Notice, OutboxRow},
+    entry::Notice,
     jump::Jumps,
     numbers::fresh_range,
     store,
@@ -53,19 +53,8 @@ impl Salvage {
             if row.get::<_, bool>(3)? {
                 continue;
             }
-            self.rows.push(NewRow {
-                row: OutboxRow {
-                    n: row.get(0)?,
-                    board: event.board,
-                    seq: event.seq,
-                    kind: event.body.type_name().to_owned(),
-                    json: json.into(),
-                    is_secured: true,
-                },
-                id: event.id,
-                game: event.game,
-                created_ms: row.get(2)?,
-            });
+            let row = NewRow::of(row.get(0)?, event, json.into_bytes(), row.get(2)?);
+            self.rows.push(row);
         }
         Ok(())
     }

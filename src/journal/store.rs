@@ -132,6 +132,11 @@ impl Store {
         None
     }
 
+    /// False for a journal in memory.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.connection.path().is_some_and(|path| !path.is_empty())
+    }
+
     /// An empty journal in memory, to which nobody can write.
     pub(crate) fn in_memory(gateway: &str) -> rusqlite::Result<Self> {
         let mut store = Self::of(Connection::open_in_memory()?);

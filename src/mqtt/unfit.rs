@@ -67,7 +67,12 @@ pub(super) fn may_be_older(error: &ConnectionError) -> bool {
 
 /// True where the reason may be that nobody tells the address of the broker's name.
 pub(super) fn may_be_nameless(error: &ConnectionError) -> bool {
-    matches!(error, ConnectionError::Timeout(_) | ConnectionError::Io(_))
+    match error {
+        ConnectionError::Timeout(_) => true,
+        // A process without descriptors cannot ask either.
+        ConnectionError::Io(error) => descriptors::remedy(error).is_none(),
+        _ => false,
+    }
 }
 
 /// True where the broker ends a connection whatever was sent on it (MQTT 5, 3.14.2.1).

@@ -16,15 +16,7 @@ async fn a_game_goes_on_with_all_half_moves_where_the_journal_is_lost() {
     let broker = Mosquitto::start(folder.path(), "");
     let players = Players::sit_down(1);
     let state = folder.path().join("state");
-    let config = folder.path().join("dgt2mqtt.toml");
-    let text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"{}\"]\n[journal]\npath = \"state/journal.sqlite\"\n\
-         [[board]]\nid = \"1\"\nport = \"{}\"\n",
-        broker.url(),
-        players.port
-    );
-    fs::write(&config, text).unwrap();
-    fs::create_dir(&state).unwrap();
+    let config = players.configure(folder.path(), &broker.url());
     let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
     let daemon = Daemon::start(&config);
     subscriber

@@ -18,15 +18,7 @@ async fn a_journal_that_can_be_read_later_does_not_mix_with_what_was_told_meanwh
     build(&library);
     let broker = Mosquitto::start(folder.path(), "");
     let players = Players::sit_down(1);
-    let config = at("dgt2mqtt.toml");
-    let text = format!(
-        "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"{}\"]\n[journal]\npath = \"state/journal.sqlite\"\n\
-         [[board]]\nid = \"1\"\nport = \"{}\"\n",
-        broker.url(),
-        players.port
-    );
-    fs::write(&config, text).unwrap();
-    fs::create_dir(at("state")).unwrap();
+    let config = players.configure(folder.path(), &broker.url());
     let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
     let start = || {
         Daemon::start_with(&config, |command| {

@@ -2,14 +2,17 @@
 #![allow(dead_code)] // shared by several test programs.
 
 use std::{
+    fs,
     io::{ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
 };
 
 use dgt2mqtt::{
     board::Code,
+    config::BrokerUrl,
     dgt::PieceCode,
     sim::{
         board::SimulatedIdentity,
@@ -101,6 +104,19 @@ pub struct Players {
 }
 
 impl Players {
+    /// Writes the configuration of a gateway with this board, its journal in a folder `state` of its own. Returns its path.
+    pub fn configure(&self, folder: &Path, broker: &BrokerUrl) -> PathBuf {
+        let path = folder.join("dgt2mqtt.toml");
+        let text = format!(
+            "[gateway]\nname = \"gw\"\n[broker]\nurls = [\"{broker}\"]\n[journal]\npath = \"state/journal.sqlite\"\n\
+             [[board]]\nid = \"1\"\nport = \"{}\"\n",
+            self.port
+        );
+        fs::write(&path, text).unwrap();
+        fs::create_dir(folder.join("state")).unwrap();
+        path
+    }
+
     /// At a board in the initial position.
     pub fn sit_down(number: u16) -> Self {
         let table = Arc::new(Mutex::new(Table::new(number)));

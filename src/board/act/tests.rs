@@ -79,6 +79,25 @@ fn castling_without_right_is_one_act() {
     );
 }
 
+/// A pawn that is not read for a moment stands; one that lies beside its square does not stand there as well.
+#[test]
+fn castling_without_right_takes_no_other_piece_off_and_adds_none() {
+    let no_right = "4k3/5p2/8/8/8/8/7P/4K2R w - - 0 1";
+    let castled = [(Square::E1, Some(Square::G1)), (Square::H1, Some(Square::F1))];
+    let left =
+        |others: [(Square, Option<Square>); 1]| match after(no_right, &[&castled[..], &others].concat()) {
+            Explanation::Illegal(act) => act.placement(),
+            other => panic!("{other:?}"),
+        };
+    let blinked = left([(Square::F7, None)]);
+    assert_eq!(blinked.at(Square::F7), Code::from(Color::Black.pawn()));
+    let fell = left([(Square::H2, Some(Square::H3))]);
+    assert_eq!(
+        [fell.at(Square::H2), fell.at(Square::H3)],
+        [Code::EMPTY, Code::from(Color::White.pawn())]
+    );
+}
+
 #[test]
 fn a_castled_king_with_its_rook_at_home_is_incomplete() {
     let acts = [(Square::E1, Some(Square::G1))];

@@ -133,11 +133,11 @@ impl Daemon {
             sleep(BETWEEN_READINGS).await;
             let next = read();
             if next == last {
-                break;
+                return last;
             }
             last = next;
         }
-        last
+        Err("it does not stop to change: ask again when it is whole".to_owned())
     }
 
     async fn go_on_with(&mut self, mut next: Config) -> (Vec<String>, Vec<&'static str>) {

@@ -43,7 +43,9 @@ impl JournalWriter {
     /// True where the journal is at its place and can be written. If not, the thread tries to put that right.
     pub(super) fn is_at_home(&mut self) -> bool {
         let homing = match self.look() {
-            None if self.is_unread => self.come_home(Fate::Unread).map(Some),
+            Some(Fate::ReadOnly) => self.come_home(Fate::ReadOnly).map(Some),
+            // Whatever became of its file meanwhile.
+            _ if self.is_unread => self.come_home(Fate::Unread).map(Some),
             None if self.lock.is_some() => return true,
             // The file could not be written when it was opened, and now it can.
             None => self.begin_to_write().map(|()| None),
@@ -125,11 +127,11 @@ impl JournalWriter {
         self.lock = Some(open::lock(&path)?);
         remove(&fresh)?;
         let is_whole = !matches!(fate, Fate::Damaged | Fate::Unread) && self.store.copy_to(&fresh).is_ok();
-        let unsent = if fate == Fate::Unread { unsent(&path) } else { None };
         if !is_whole {
             remove(&fresh)?;
             self.write_what_is_known(&fresh)?;
         }
+        let unsent = if fate == Fate::Unread { unsent(&path) } else { None };
         // A file of which the disk says nothing may be there.
         let aside = path
             .try_exists()
@@ -142,8 +144,12 @@ impl JournalWriter {
         std::fs::rename(&fresh, &path)?;
         self.lock = None;
         self.place = JournalPlace::of(&path);
-        self.move_in()?;
+        // From here on it is a journal of ours, whatever keeps the thread from taking it up.
         self.is_unread = false;
+        if fate == Fate::Unread {
+            tracing::error!(?aside, ?unsent, "the journal that could not be read is set aside");
+        }
+        self.move_in()?;
         let aside = aside.map_or_else(String::new, |aside| {
             format!("; what lay in its place is now {}", aside.display())
         });

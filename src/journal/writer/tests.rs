@@ -76,16 +76,61 @@ fn an_event_is_told_that_came_just_before_another_took_the_name() {
     is_told_beside(JournalRequest::StandBy(true));
 }
 
+/// A journal at `path` with one event that no broker has acknowledged, and its bytes.
+fn written(path: &Path) -> Vec<u8> {
+    let (mut before, _) = writer(path);
+    before.accept(first_event()).unwrap();
+    assert_eq!(before.flush(), Written::Disk);
+    drop(before);
+    std::fs::read(path).unwrap()
+}
+
+/// Nobody has read it when somebody takes it away; boards that come later do not begin anew.
+#[test]
+fn a_journal_that_is_taken_away_unread_leaves_its_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    written(&path);
+    std::fs::write(&path, [7; 9000]).unwrap();
+    let ready = open::open_read_only(&path, "gw").unwrap();
+    let base = ready.seq_base;
+    std::fs::remove_file(&path).unwrap();
+    let (writer, _) = writer_of(&path, ready);
+    assert_eq!(
+        writer.trouble.borrow().last().unwrap().code,
+        notice::JOURNAL_UNREAD
+    );
+    drop(writer);
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!((next.seq_base, base > 1_000_000), (base, true));
+    assert_eq!(next.jumps.untold("9", base)[0].code, notice::JOURNAL_UNREAD);
+}
+
+/// A disk that was full when the new journal began left a file without tables, or none.
+#[test]
+fn a_journal_of_which_no_table_is_left_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    written(&path);
+    std::fs::remove_file(&path).unwrap();
+    let read_only = open::open_read_only(&path, "gw").unwrap();
+    assert!(read_only.seq_base > 1_000_000);
+    assert_eq!(read_only.notices[0].code, notice::JOURNAL_MISSING);
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute_batch("CREATE TABLE t (n); DROP TABLE t;").unwrap();
+    drop(file);
+    assert!(std::fs::metadata(&path).unwrap().len() > 0);
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert!(next.seq_base > 1_000_000);
+    assert_eq!(next.notices[0].code, notice::JOURNAL_MISSING);
+}
+
 /// The journal is there and cannot be read; when it can, the daemon has given out numbers already.
 #[test]
 fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_not_used_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.sqlite");
-    let (mut before, _) = writer(&path);
-    before.accept(first_event()).unwrap();
-    assert_eq!(before.flush(), Written::Disk);
-    drop(before);
-    let whole = std::fs::read(&path).unwrap();
+    let whole = written(&path);
     std::fs::write(&path, [7; 9000]).unwrap();
     let ready = open::open_read_only(&path, "gw").unwrap();
     assert_eq!(ready.notices[0].code, notice::JOURNAL_UNREAD);

@@ -44,7 +44,7 @@ use std::collections::BTreeSet;
 use self::{
     before_game::WaitingReport, beside::Beside, contact::Contact, hardware::Hardware,
     lifecycle::look_for_start, next_game::look_for_next, phase::Phase, play::Play, presses::pressed,
-    snapshot::FoundGame, start::Setup, started::clock_started, world::World,
+    snapshot::FoundGames, start::Setup, started::clock_started, world::World,
 };
 use crate::{
     event::Body,
@@ -74,7 +74,7 @@ pub(super) struct Core {
     /// Reports of what happened before the next game.
     reports: Vec<WaitingReport>,
     /// A game that somebody else has kept, until the board was read.
-    found: Vec<FoundGame>,
+    found: FoundGames,
     /// When the last review was.
     pub(super) now: Millis,
 }
@@ -88,7 +88,7 @@ impl Core {
             contact: Contact::default(),
             hardware: Hardware::default(),
             reports: Vec::new(),
-            found: Vec::new(),
+            found: FoundGames::default(),
             now: Millis(0),
         };
         if let Some(snapshot) = resume {

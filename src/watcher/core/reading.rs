@@ -10,7 +10,6 @@ use super::{
     presses::pressed,
     reread::{explain, reread, tick_lines},
     silence,
-    snapshot::FoundGame,
 };
 use crate::{
     board::{Code, Sensed},
@@ -248,7 +247,7 @@ impl Core {
         let first = self.world.board.raw.replace(*squares).is_none();
         let found = std::mem::take(&mut self.found);
         if first {
-            self.step(|world, play| FoundGame::take_up(&found, world, play, now));
+            self.step(|world, play| found.take_up(world, play, now));
         }
         self.step(|world, play| world.board.orient(&mut play.phase));
         let placement = self.world.board.orientation.placement(squares);

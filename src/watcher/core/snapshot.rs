@@ -27,7 +27,8 @@ use crate::{
     time::Millis,
     watcher::{Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
 };
-pub(super) use found::FoundGame;
+pub(super) use found::FoundGames;
+use found::{FoundGame, OwnGame};
 use parsed::SavedCount;
 use parsed::When;
 pub(super) use record::stand_of_fen;
@@ -79,7 +80,9 @@ pub struct Snapshot {
     /// What is known where no game goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     setup: Option<SavedSetup>,
-    /// Games that may go on under another number, until the board was read.
+    /// Games that may go on under another number, until the board was read: one of its own, and what others have kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<OwnGame>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     found: Vec<FoundGame>,
     /// Messages about kept parts that cannot be used: which part, why, and what to do.
@@ -133,7 +136,9 @@ struct Read {
     /// The board can be read anew.
     #[serde(default)]
     setup: Option<serde_json::Value>,
-    /// Some of it is from outside. Where it is there, the game beside it is over under its number.
+    #[serde(default)]
+    own: Option<OwnGame>,
+    /// It is from outside. Where it is there, the game beside it is over under its number.
     #[serde(default)]
     found: Option<serde_json::Value>,
 }
@@ -177,11 +182,11 @@ impl TryFrom<Read> for Snapshot {
             Some(game) => Some(game.restore(read.games.into())?),
             None => None,
         };
-        let (goes_on, found) = match read.found {
-            None => (read.game, Vec::new()),
+        let (goes_on, own, found) = match read.found {
+            None => (read.game, read.own, Vec::new()),
             Some(found) => {
-                let own = game.as_ref().and_then(FoundGame::own);
-                (None, own.into_iter().chain(FoundGame::read(found)).collect())
+                let own = game.as_ref().and_then(OwnGame::of).or(read.own);
+                (None, own, FoundGame::read(found))
             }
         };
         let mut snapshot = Self {
@@ -202,6 +207,7 @@ impl TryFrom<Read> for Snapshot {
             at: read.at,
             weighed: None,
             setup: None,
+            own,
             found,
             lost: Vec::new(),
         };
@@ -313,7 +319,8 @@ impl Snapshot {
             game: core.play.phase.game().map(SavedGame::of),
             put_right: core.play.out.put_right.clone(),
             reports: core.reports.clone(),
-            found: core.found.clone(),
+            own: core.found.own.clone(),
+            found: core.found.others.clone(),
             lost: Vec::new(),
         }
     }
@@ -346,7 +353,10 @@ impl Snapshot {
             core.contact.played_on.board.learn_serial(serial);
         }
         let Some(saved) = &self.game else {
-            core.found.clone_from(&self.found);
+            core.found = FoundGames {
+                own: self.own.clone(),
+                others: self.found.clone(),
+            };
             // It holds only if the board lies the same way.
             let kept = self.setup.as_ref();
             if let Some(setup) = kept.filter(|_| core.world.board.orientation == self.orientation) {

@@ -1,5 +1,7 @@
 //! A press beside a king that was laid down, or beside pieces that are being boxed, completes no half-move.
 
+use shakmaty::Role;
+
 use super::{course::Course, unread::Unread};
 use crate::{time::Millis, watcher::ctx::Ctx};
 
@@ -7,8 +9,8 @@ use crate::{time::Millis, watcher::ctx::Ctx};
 const MOST_MISSING: usize = 3;
 
 /// True where half-move `k` of the best line, for which somebody pressed at `pressed`, rests on a piece that was read until now and is
-/// read nowhere, and the player has rather resigned: the clock was stopped after the press, or more pieces are off. Play that goes on
-/// decides.
+/// read nowhere, and the player has rather resigned: it is his king, and the clock was stopped after the press, or more pieces are off.
+/// Play that goes on decides.
 pub(super) fn may_have(ctx: &Ctx<'_>, course: &Course, unread: &Unread, k: usize, pressed: Millis) -> bool {
     let best = course.lines.best();
     let mut since = best.plies.backwards().take(best.plies.len() - k);
@@ -16,15 +18,19 @@ pub(super) fn may_have(ctx: &Ctx<'_>, course: &Course, unread: &Unread, k: usize
     let Some((_, to)) = best.plies[k].kind.from_to().filter(|_| is_unread) else {
         return false;
     };
-    let missing = unread.newly_missing(best.placement(), ctx.sensed);
-    let is_stopped = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-    missing.contains(to) && (is_stopped || is_being_cleared(ctx, course, unread))
+    let piece = best.placement().at(to);
+    let is_missing = ctx.sensed.at(to).is_empty()
+        && !unread.squares_not_read(course, ctx.sensed).contains(to)
+        && !unread.is_named(piece);
+    let is_king = piece.piece().is_some_and(|piece| piece.role == Role::King);
+    let is_laid_down = is_king && ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+    is_missing && (is_laid_down || is_being_cleared(ctx, course, unread))
 }
 
 /// True where so few pieces are on the board that somebody boxes them, or has swept them off.
 pub(super) fn is_being_cleared(ctx: &Ctx<'_>, course: &Course, unread: &Unread) -> bool {
     let pieces = course.lines.best().placement().occupied();
-    let faults = unread.pieces.len() + (pieces & unread.squares).count();
+    let faults = unread.pieces.len() + (pieces & unread.squares_not_read(course, ctx.sensed)).count();
     let read = ctx.sensed.placement().occupied().count();
     !ctx.sensed.is_felt() && pieces.count() > read + faults + MOST_MISSING
 }

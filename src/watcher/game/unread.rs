@@ -66,15 +66,6 @@ impl Unread {
         self.silent.is_empty() && self.pieces.is_empty() && self.squares.is_empty() && self.healed.is_empty()
     }
 
-    /// The squares that read nothing, where `placement` has a piece of which no fault is known.
-    pub(super) fn newly_missing(&self, placement: &Placement, sensed: &Sensed) -> Bitboard {
-        let missing = placement.occupied() & !sensed.placement().occupied() & !self.squares;
-        missing
-            .into_iter()
-            .filter(|s| !self.is_named(placement.at(*s)))
-            .collect()
-    }
-
     /// True where a notice has said that a piece of this kind is not read.
     pub(super) fn is_named(&self, code: Code) -> bool {
         self.pieces.iter().any(|(known, _)| *known == code)

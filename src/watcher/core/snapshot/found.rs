@@ -15,23 +15,35 @@ use crate::{
     board::{Bill, Line, Orientation, Placement, PlyKind, Sensed, Stand},
     event::{CompletedBy, GameResult, notice},
     time::Millis,
-    watcher::{OrientationSetting, game::Game},
+    watcher::{OrientationSetting, Rules, game::Game},
 };
 
 /// If more squares than these are other ones, the board shows another game.
 const MOST_APART: usize = 8;
 
+/// Games of which one may go on.
+#[derive(Clone, Debug, Default)]
+pub(in crate::watcher::core) struct FoundGames {
+    pub(super) own: Option<OwnGame>,
+    /// What others have kept.
+    pub(super) others: Vec<FoundGame>,
+}
+
+/// A game that the watcher has seen itself, and the rules by which it began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OwnGame {
+    game: FoundGame,
+    rules: Rules,
+}
+
 /// A game with what was published of it (`game`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::watcher::core) struct FoundGame {
+pub(super) struct FoundGame {
     start_fen: String,
     chess960: bool,
     moves: Vec<String>,
     fen: String,
     result: GameResult,
-    /// The watcher has seen it itself.
-    #[serde(default)]
-    own: bool,
 }
 
 /// Where a game began, and its half-moves, each with the position after it.
@@ -47,49 +59,38 @@ impl Played {
     }
 }
 
-impl FoundGame {
-    /// Parses what somebody else has kept, without what is no game that goes on.
-    pub(super) fn read(kept: serde_json::Value) -> Vec<Self> {
-        let kept = match kept {
-            serde_json::Value::Array(kept) => kept,
-            // An older program kept one.
-            one => vec![one],
-        };
-        let games = kept
-            .into_iter()
-            .filter_map(|game| serde_json::from_value(game).ok());
-        games.filter(Self::goes_on).collect()
-    }
-
-    /// The watcher's own game, if that goes on.
-    pub(super) fn own(game: &Game) -> Option<Self> {
+impl OwnGame {
+    /// The game, if it goes on.
+    pub(super) fn of(game: &Game) -> Option<Self> {
         let record = &game.course.record;
-        let own = Self {
+        let own = FoundGame {
             start_fen: record.start.fen(),
             chess960: record.mode() == CastlingMode::Chess960,
             moves: record.iter().map(|made| made.uci.to_string()).collect(),
             fen: record.stand().fen(),
             result: game.outcome.result.unwrap_or(GameResult::Open),
-            own: true,
         };
-        own.goes_on().then_some(own)
+        (own.goes_on() && record.plies() > 0).then(|| Self {
+            game: own,
+            rules: (*game.rules).clone(),
+        })
     }
+}
 
-    fn goes_on(&self) -> bool {
-        self.result == GameResult::Open && !self.moves.is_empty()
-    }
-
-    /// Takes up the game that the board, which lies in some way and was just read for the first time, shows best, if it shows one. It
-    /// is a game of its own: the events of the one before are known no more.
-    pub(in crate::watcher::core) fn take_up(found: &[Self], world: &mut World, play: &mut Play, now: Millis) {
-        let shown = |game: &Self| {
+impl FoundGames {
+    /// Takes up the game that the board, which lies in some way and was just read for the first time, shows best, if it shows one that
+    /// goes on. It is a game of its own: the events of the one before are known no more.
+    pub(in crate::watcher::core) fn take_up(&self, world: &mut World, play: &mut Play, now: Millis) {
+        let own = self.own.iter().map(|own| (&own.game, Some(&own.rules)));
+        let all = own.chain(self.others.iter().map(|game| (game, None)));
+        let shown = all.filter_map(|(game, rules)| {
             let played = game.played()?;
             let (way, apart) = shown(world, played.last())?;
-            Some((game.own, played, way, apart))
-        };
-        // Of two that are shown as well the first is the watcher's own.
-        let best = found.iter().filter_map(shown).min_by_key(|(.., apart)| *apart);
-        let Some((is_own, played, way, apart)) = best else {
+            Some((game.goes_on(), rules, played, way, apart))
+        });
+        // Of two that go on and are shown as well the first is the watcher's own.
+        let best = shown.min_by_key(|(goes_on, .., apart)| (*apart, *goes_on));
+        let Some((true, rules, played, way, apart)) = best else {
             return;
         };
         let target = played.last().clone();
@@ -106,6 +107,10 @@ impl FoundGame {
         let Some((game, mut ctx)) = play.game_and_ctx(world, now) else {
             return;
         };
+        if let Some(rules) = rules {
+            game.rules = Arc::new(rules.clone());
+        }
+        let message = message(rules.is_some(), !plies.is_empty());
         for (mv, after) in plies {
             let before = Line::new(game.course.record.stand().clone(), ctx.sensed, now);
             // It was read and pressed for, and this watcher has only not heard it.
@@ -120,12 +125,30 @@ impl FoundGame {
         game.course.clock_used = runs;
         game.doubt.shaken = true;
         let to_move = game.course.to_move();
-        let message = if is_own { OWN } else { FOUND };
-        game.course
-            .notice(&mut ctx, notice::GAME_FOUND, &format!("{message} {OPEN}"));
+        game.course.notice(&mut ctx, notice::GAME_FOUND, &message);
         // Each half-move since then has changed two squares or so, and was pressed for.
         let is_even = apart.div_ceil(2).is_multiple_of(2);
         world.clock.runs_for(if is_even { to_move } else { !to_move });
+    }
+}
+
+impl FoundGame {
+    /// Parses what somebody else has kept, without what makes no sense or has no half-moves. One that is over does not go on, nor does
+    /// another then that stands as well on the board.
+    pub(super) fn read(kept: serde_json::Value) -> Vec<Self> {
+        let kept = match kept {
+            serde_json::Value::Array(kept) => kept,
+            // An older program kept one.
+            one => vec![one],
+        };
+        let games = kept
+            .into_iter()
+            .filter_map(|game| serde_json::from_value(game).ok());
+        games.filter(|game: &Self| !game.moves.is_empty()).collect()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.result == GameResult::Open
     }
 
     /// Where the game began, and its half-moves. Where one of them cannot be played, it begins with the last position.
@@ -151,9 +174,22 @@ impl FoundGame {
     }
 }
 
-const FOUND: &str = "The journal has nothing of the game that stands on the board. Its half-moves are those that the broker has kept, and it goes on as a game of its own.";
-const OWN: &str = "Another gateway, or another journal, has told later games of this board. The game that stands on it goes on as a game of its own, with its half-moves.";
-const OPEN: &str = "Offences that were counted and irregularities that were open are in the events of the game before: count on from there.";
+/// What a person is told of a game that goes on under another number.
+fn message(is_own: bool, has_half_moves: bool) -> String {
+    let whose = if is_own {
+        "Another gateway, or another journal, has told later games of this board. The game that stands on it goes on as a game of its own"
+    } else {
+        "The journal has nothing of the game that stands on the board. It goes on as a game of its own"
+    };
+    let how = match (is_own, has_half_moves) {
+        (true, true) => "with its half-moves",
+        (false, true) => "with the half-moves that the broker has kept",
+        (_, false) => "from its last position: a half-move before that cannot be played again",
+    };
+    format!(
+        "{whose}, {how}. Offences that were counted and irregularities that were open are in the events of the game before: count on from there."
+    )
+}
 
 /// Which way round the board lies if it shows `target`, or nearly so, and on how many squares it differs.
 fn shown(world: &World, target: &Placement) -> Option<(Orientation, usize)> {
@@ -221,6 +257,30 @@ mod tests {
         }
     }
 
+    /// The other gateway took the game up, and told its end: the board shows both, and nothing begins.
+    #[test]
+    fn what_others_have_ended_does_not_begin_again() {
+        let e4 = squares([(4, 11), (36, 1), (60, 5)]);
+        let of = |theirs: serde_json::Value| {
+            let kept = json!({ "seq": 0, "games": 3, "found": [found(&["e2e4"], "*")] }).to_string();
+            let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&kept), 9)));
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&e4));
+            let mut lifted = serde_json::to_value(watcher.snapshot()).unwrap();
+            lifted["games"] = json!(7);
+            lifted["found"] = json!([theirs]);
+            let lifted = Snapshot::kept(Some(&lifted.to_string()), 50);
+            // It is as it was over another restart.
+            let again = Snapshot::kept(Some(&serde_json::to_string(&lifted).unwrap()), 50);
+            let mut watcher = Watcher::new(Settings::default(), Some(again));
+            watcher.handle_link_up(Millis(0), "port");
+            hear(&mut watcher, 100, Message::Dump(&e4));
+            watcher.game().moves
+        };
+        assert_eq!(of(found(&["e2e4"], "1-0")), [""; 0]);
+        assert_eq!(of(found(&["e2e3"], "1-0")), ["e2e4"]);
+    }
+
     /// The board answers, its clock is silent, and the daemon is killed: whose side is whose is open after it, too.
     #[test]
     fn whose_time_runs_is_open_over_a_restart_while_the_clock_is_silent() {
@@ -242,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_game_that_is_over_or_makes_no_sense_is_not_taken_up() {
-        let goes_on = |game| !FoundGame::read(json!([game])).is_empty();
+        let goes_on = |game| FoundGame::read(json!([game])).iter().any(FoundGame::goes_on);
         assert!(goes_on(found(&["e2e4"], "*")));
         assert!(!goes_on(found(&["e2e4"], "1-0")));
         assert!(!goes_on(found(&[], "*")), "nothing is lost with it");
