@@ -2,12 +2,7 @@
 
 use shakmaty::Color;
 
-use super::{
-    course::Course,
-    press::PressQueue,
-    record::{REACTION_MS, SPRING_MS},
-    waits::READ_MS,
-};
+use super::{course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
 use crate::{
     board::{Lines, Placement, Sensed},
     event::CompletedBy,
@@ -19,18 +14,24 @@ use crate::{
 const BOUNCE_MS: u64 = 700;
 /// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
 const PRESSED_AGAIN_MS: u64 = 3000;
-/// The same for one that has sprung back somewhat later, as few hands press without a half-move.
+/// A lever springs back within this time as a rule; few hands press so soon without a half-move.
+const SPRING_MS: u64 = 500;
+/// Such a lever may be pressed again as late as this.
 const AGAIN_SOON_MS: u64 = 1500;
 
-/// How long after a press at `pressed` the player before may press again because his lever has sprung back.
-pub(super) fn pressed_again_within(course: &Course, pressed: Millis, slack: u64) -> u64 {
-    if course.record.is_no_reaction(pressed, slack) {
-        PRESSED_AGAIN_MS
-    } else if course.record.may_be_spring(pressed, slack) {
-        AGAIN_SOON_MS
-    } else {
-        0
+/// How long after a press the player before may press again because his lever has sprung back, where the press came `gap` ms after his.
+fn again_within(gap: u64, slack: u64) -> u64 {
+    match gap {
+        _ if gap <= REACTION_MS + slack => PRESSED_AGAIN_MS,
+        _ if gap <= SPRING_MS + slack => AGAIN_SOON_MS,
+        _ => BOUNCE_MS,
     }
+}
+
+/// The same for a press at `pressed`; 0 where it cannot be the lever.
+pub(super) fn pressed_again_within(course: &Course, pressed: Millis, slack: u64) -> u64 {
+    let gap = course.record.after_press(pressed);
+    gap.map_or(0, |gap| again_within(gap, slack))
 }
 
 impl PressQueue {
@@ -57,12 +58,7 @@ impl PressQueue {
             return false;
         };
         let (gap, slack) = (sprung.at.since(pressed), sensed.slack());
-        let again = match gap {
-            _ if gap <= REACTION_MS + slack => PRESSED_AGAIN_MS,
-            _ if gap <= SPRING_MS + slack => AGAIN_SOON_MS,
-            _ => BOUNCE_MS,
-        };
-        let soon = at.since(sprung.at) <= again + slack && gap <= BOUNCE_MS + slack;
+        let soon = at.since(sprung.at) <= again_within(gap, slack) + slack && gap <= BOUNCE_MS + slack;
         // A reading after the first press, other than of its own half-move, shows that a hand was at work. Where nobody measured
         // the time of a reading, a piece of the opponent's shows it.
         let last = sensed.last_change();

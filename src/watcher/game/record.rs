@@ -17,8 +17,6 @@ use crate::{
 pub(in crate::watcher) const REVISABLE: usize = 3;
 /// Nobody reacts to a press within this time.
 pub(super) const REACTION_MS: u64 = 200;
-/// A lever springs back within this time as a rule; few hands press so soon without a half-move.
-pub(super) const SPRING_MS: u64 = 500;
 /// For so many more half-moves room is made at once. A game has a hundred, and many games are watched.
 const MORE_HALF_MOVES: usize = 16;
 /// Of so many half-moves that are off the record the times are kept.
@@ -112,14 +110,16 @@ impl GameRecord {
 
     /// True when a press at `pressed` came sooner after the opponent's than anybody reacts: the lever has rather sprung back.
     pub(super) fn is_no_reaction(&self, pressed: Millis, slack: u64) -> bool {
-        let last = self.last().filter(|last| last.completed_by == CompletedBy::Clock);
-        last.is_some_and(|last| (last.at..=last.at + REACTION_MS + slack).contains(&pressed))
+        self.after_press(pressed)
+            .is_some_and(|ms| ms <= REACTION_MS + slack)
     }
 
-    /// True when a press at `pressed` came so soon after the opponent's that the lever may have sprung back.
-    pub(super) fn may_be_spring(&self, pressed: Millis, slack: u64) -> bool {
-        let last = self.last().filter(|last| last.completed_by == CompletedBy::Clock);
-        last.is_some_and(|last| (last.at..=last.at + SPRING_MS + slack).contains(&pressed))
+    /// How long after the press for the last half-move a press at `pressed` came, in milliseconds.
+    pub(super) fn after_press(&self, pressed: Millis) -> Option<u64> {
+        let last = self
+            .last()
+            .filter(|last| last.completed_by == CompletedBy::Clock)?;
+        (last.at <= pressed).then(|| pressed.since(last.at))
     }
 
     /// Number of moves that each player has completed, with those before the watcher took the game up.
