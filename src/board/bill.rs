@@ -15,7 +15,7 @@ pub enum Item {
     Unpressed,
     /// Presses that came after the opponent's reply.
     LatePress,
-    /// A half-move whose piece was read on another square at its press.
+    /// A half-move whose piece was read on another square at its press, or another piece on its square.
     Elsewhere,
     /// Presses that no half-move explains.
     EmptyPress,
@@ -101,7 +101,7 @@ impl Item {
             Self::HalfMoves => "half-moves",
             Self::Unpressed => "not pressed",
             Self::LatePress => "pressed late",
-            Self::Elsewhere => "read elsewhere at its press",
+            Self::Elsewhere => "read otherwise at its press",
             Self::EmptyPress => "press without a half-move",
             Self::Lasted => "differences that lasted",
             Self::Differs => "differences now",

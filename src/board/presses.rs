@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Square};
+use shakmaty::{Color, Role, Square};
 
 use super::{
     act::IllegalAct,
@@ -110,6 +110,23 @@ impl Line {
         let is_there = |s: Square| sensed.at(s) == code && sensed.since(s) >= left;
         let was_here = sensed.at(to).is_empty() && sensed.before(to) == code;
         was_here && self.differing.into_iter().any(is_there)
+    }
+
+    /// True where the press at `now` was for the last half-move, a promotion, and another piece of the player's is read on its square: he
+    /// has exchanged the piece before he pressed.
+    pub(super) fn is_pressed_with_another(&self, now: Millis, sensed: &Sensed) -> bool {
+        let last = self.plies.last().filter(|last| last.pressed == Some(now));
+        let Some(mv) = last
+            .and_then(|last| last.kind.legal())
+            .filter(|mv| mv.is_promotion())
+        else {
+            return false;
+        };
+        let seen = sensed.at(mv.to());
+        let is_own = seen.piece().is_some_and(|piece| {
+            piece.color != self.turn() && !matches!(piece.role, Role::Pawn | Role::King)
+        });
+        is_own && seen != self.placement().at(mv.to())
     }
 
     /// The press at `now` was for half-move `i`.

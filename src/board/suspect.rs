@@ -94,10 +94,16 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
 /// The act against the Laws of the player to move in `line` that his opponent has answered, where no press tells of either: one
 /// piece was carried where it may not go, and what stands on the board follows from that by one legal half-move of the opponent.
 pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<Stand>)> {
-    let (stand, differing) = (&line.stand, line.differing());
+    let (stand, hidden) = (&line.stand, line.faults().hidden);
+    // One of its kind is read elsewhere: it has gone there, although the line takes it for unread.
+    let has_gone = |from: Square| {
+        let piece = stand.placement().at(from);
+        line.differing().into_iter().any(|to| sensed.at(to) == piece)
+    };
+    let differing = line.differing() | hidden;
     let went = line.plies.last().and_then(|last| last.kind.from_to());
     let is_taken_back = stands_back(went, line.placement(), sensed);
-    if differing.count() < 3 || line.faults().hidden.any() || is_taken_back {
+    if differing.count() < 3 || !hidden.into_iter().all(has_gone) || is_taken_back {
         return None;
     }
     let left = differing & stand.board().by_color(stand.turn());
@@ -112,7 +118,12 @@ pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<
         if !(stands || stood) || sensed.since(to) < sensed.since(from) || may_go(line, from, to) {
             return None;
         }
-        let (act, after) = carried(stand, sensed, from, to);
+        let mut left = carried(stand, sensed, from, to);
+        // A pawn captured as in passing.
+        if let Some(passed) = passed_by(stand, from, to).filter(|passed| sensed.at(*passed).is_empty()) {
+            left = without(stand, &left.0, Bitboard::from_square(passed));
+        }
+        let (act, after) = left;
         let replied = |reply: &Candidate| {
             let lands = reply.mv.to();
             let later = sensed.since(lands) > sensed.since(from);

@@ -21,7 +21,7 @@ pub const TRAIL: f32 = 0.7;
 pub const UNPRESSED: f32 = 1.5;
 /// A press came after the opponent had replied.
 pub const LATE_PRESS: f32 = 0.2;
-/// At its press the piece was read on another square than where the half-move puts it.
+/// At its press the piece was read on another square than where the half-move puts it, or another piece on its square.
 pub const ELSEWHERE: f32 = 2.0;
 /// After its press the piece was taken on to another square, where its half-move leads as well.
 pub const WENT_ON: f32 = 3.0;

@@ -207,11 +207,9 @@ fn boards_of_other_families_are_asked_recorded_and_replayed() {
             "--link",
             link,
             "--speed",
-            "15",
-            "--keep",
         ];
-        // Nothing is played before a host comes: it is asked for what stands there.
-        let mut simulator = Simulator::start(1, &args);
+        // Nothing is played before a host comes, and nothing as soon as one has come: it is asked for what stands there.
+        let mut simulator = Simulator::start(1, &[&args[..], &["0.2", "--keep"]].concat());
         let configuration = folder.path().join("dgt2mqtt.toml");
         let board = format!(
             "[gateway]\nname = \"g\"\n[broker]\nurls = [\"mqtt://127.0.0.1:1\"]\n[[board]]\nid = \"1\"\nport = \"{link}\"\nprotocol = \"{protocol}\"\n"
@@ -231,7 +229,7 @@ fn boards_of_other_families_are_asked_recorded_and_replayed() {
         };
         assert!(said.contains(stands), "{protocol}: {said}");
         drop(simulator);
-        let args = [&args[..7], &["--linger", "2"]].concat();
+        let args = [&args[..], &["15", "--linger", "2"]].concat();
         simulator = Simulator::start(1, &args);
         let output = folder.path().join(format!("{protocol}.dgtcap"));
         // They say nothing of whose they are, and what they do say stays as it was.

@@ -17,6 +17,17 @@ fn jump(event: &Value) -> Option<(u64, u64)> {
     Some((next()?, next()?))
 }
 
+/// A new journal does not know the old numbers. Its first notice says that all go on far above them.
+fn begins_far_above(event: &Value, last: u64) -> bool {
+    let codes = ["journal_missing", "journal_unread"];
+    let says_so = event["message"]
+        .as_str()
+        .is_some_and(|text| text.contains("numbers go on far above"));
+    says_so
+        && codes.iter().any(|code| event["code"] == **code)
+        && event["seq"].as_u64() > Some(last + (1 << 20))
+}
+
 /// What `arrivals` has of a board, without what was repeated. An error where a number has two contents, comes late, or is left
 /// out without a notice that names the jump: between the jump and its notice is only what was taken before the broker had
 /// told its numbers.
@@ -52,7 +63,7 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
             // A notice that got another number itself names those of before.
             let names =
                 |event| jump(event).is_some_and(|(from, to)| is_former(event) || from <= last && to == seq);
-            if !notice.is_some_and(names) {
+            if !notice.is_some_and(names) && !begins_far_above(event, last) {
                 return Err(format!(
                     "{seq} of board {board} comes after {last}, and {notice:?} names no such jump"
                 ));

@@ -192,7 +192,12 @@ impl Growth<'_> {
         };
         let answer = |line: &Line| {
             let (act, left) = answered(line, sensed)?;
-            let step = Bill::of(Item::Illegal, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
+            let price = if act.reason.is_of_castling() {
+                weight::CASTLED
+            } else {
+                weight::ANSWERED
+            };
+            let step = Bill::of(Item::Illegal, price).and(Item::Unpressed, line.unpressed());
             Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
         };
         let grown: Vec<_> = self

@@ -9,22 +9,19 @@ use crate::{
     time::Millis,
 };
 
-/// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
-/// time after that.
+/// A lever that springs back does so within this time after a press; few hands press so soon without a half-move.
 const BOUNCE_MS: u64 = 700;
 /// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
 const PRESSED_AGAIN_MS: u64 = 3000;
-/// A lever springs back within this time as a rule; few hands press so soon without a half-move.
-const SPRING_MS: u64 = 500;
-/// Such a lever may be pressed again as late as this.
+/// Another lever that has sprung back may be pressed again as late as this.
 const AGAIN_SOON_MS: u64 = 1500;
 
 /// How long after a press the player before may press again because his lever has sprung back, where the press came `gap` ms after his.
 fn again_within(gap: u64, slack: u64) -> u64 {
     match gap {
         _ if gap <= REACTION_MS + slack => PRESSED_AGAIN_MS,
-        _ if gap <= SPRING_MS + slack => AGAIN_SOON_MS,
-        _ => BOUNCE_MS,
+        _ if gap <= BOUNCE_MS + slack => AGAIN_SOON_MS,
+        _ => 0,
     }
 }
 

@@ -3,7 +3,7 @@
 use shakmaty::{Bitboard, Color, Position, Role, Square};
 
 use super::{
-    Made, Open, cases::Cases, course::Course, outcome::GameOutcome, press::PressQueue, record::GameRecord,
+    Open, cases::Cases, course::Course, outcome::GameOutcome, press::PressQueue, record::GameRecord,
 };
 use crate::{
     board::{Code, Placement, Ply, PlyKind, Sensed, Stand},
@@ -232,10 +232,13 @@ pub(super) fn settle_before_kings(ctx: &mut Ctx<'_>, course: &mut Course, cases:
 }
 
 /// The pieces stand in the initial position again. Whatever moved while hands swept the board, after the last press, was no
-/// half-move.
+/// half-move, nor did a lever complete one that was touched meanwhile.
 pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course) {
-    let by_clock = |made: &Made| made.completed_by == CompletedBy::Clock;
-    let (kept, began) = match course.record.iter().rposition(by_clock) {
+    let record = &course.record;
+    let by_clock = |index: &usize| {
+        record[*index].completed_by == CompletedBy::Clock && !is_amid_set_up(ctx.sensed, record, *index)
+    };
+    let (kept, began) = match (0..record.plies()).rev().find(by_clock) {
         Some(last) => (last + 1, swept_since(ctx.sensed, course, last)),
         None => (0, swept_in_one(ctx.sensed)),
     };
@@ -243,6 +246,23 @@ pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course)
     if let Some(swept) = after.position(|made| began.is_some_and(|began| made.at >= began)) {
         course.retract(ctx, kept + swept, "pieces_set_up_anew");
     }
+}
+
+/// True where two pieces had come back to their first squares, besides that of half-move `index`, before somebody pressed for it.
+fn is_amid_set_up(sensed: &Sensed, record: &GameRecord, index: usize) -> bool {
+    let made = &record[index];
+    let since = index.checked_sub(1).map_or(Millis(0), |before| record[before].at);
+    let own = made.kind.from_to().map(|(_, to)| to);
+    let before = record.stand_at(index).placement();
+    let came_home = |square: &Square| {
+        let at = sensed.since(*square);
+        Some(*square) != own
+            && before.at(*square) != Placement::ARRAY.at(*square)
+            && sensed.at(*square) == Placement::ARRAY.at(*square)
+            && since < at
+            && at < made.at
+    };
+    Placement::ARRAY.occupied().into_iter().filter(came_home).count() > 1
 }
 
 /// When hands began to sweep the board, after half-move `last`, which was the last that somebody pressed for.

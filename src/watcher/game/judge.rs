@@ -94,7 +94,8 @@ impl Game {
             self.accuse_of_last(ctx);
         }
         self.takebacks().go_back(ctx, ply, "position_put_up_again");
-        if !by_ruling && !ctx.clock.runs() {
+        // Hands that set up the pieces come through earlier positions. A half-move that was given back by a press is taken back.
+        if !by_ruling && (!ctx.clock.runs() || withdrawn.len() > 1) {
             self.course.record.withdrawn = withdrawn;
         }
     }

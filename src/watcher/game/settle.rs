@@ -10,7 +10,7 @@ use crate::{
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
-    watcher::{command::CommandError, ctx::Ctx},
+    watcher::{arrays::have_come_home, command::CommandError, ctx::Ctx},
 };
 
 /// By how much every other hypothesis must be worse, `ms` after the half-move, in nats. The longer nothing
@@ -381,7 +381,9 @@ impl Game {
             return;
         }
         let since = *self.course.doubted.get_or_insert(ctx.now);
-        let may_be = !resigned::is_being_cleared(ctx, &self.course, &self.unread)
+        let is_set_up = have_come_home(self.course.record.stand().placement(), ctx.sensed.placement());
+        let may_be = !is_set_up
+            && !resigned::is_being_cleared(ctx, &self.course, &self.unread)
             && (is_over || !self.may_be_set_up(ctx));
         if ctx.passed(since, CORRECTION_MS) && may_be {
             let to = self.course.base + self.course.kept();
