@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::broker::{PATIENCE, free_port};
@@ -15,6 +15,8 @@ use crate::broker::{PATIENCE, free_port};
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 /// Whose words nodes of one cluster believe.
 const COOKIE: &str = "dgt2mqtt-tests";
+/// So often a node is started until it listens.
+const STARTS: usize = 2;
 
 /// One node; gone with the value.
 pub struct Ejabberd {
@@ -37,7 +39,7 @@ impl Ejabberd {
         for node in &nodes[1..] {
             let joined = node.ask(&format!("ejabberd_cluster, join, ['{}']", nodes[0].name));
             assert_eq!(joined, "ok", "{} does not join", node.name);
-            node.wait();
+            assert!(node.listens_within(PATIENCE), "{}", node.said());
         }
         Some(nodes)
     }
@@ -65,6 +67,19 @@ impl Ejabberd {
 
     /// Starts it (again) with what it kept.
     pub fn resume(&mut self) {
+        for _ in 0..STARTS {
+            self.launch();
+            if self.listens_within(PATIENCE) {
+                return;
+            }
+            // On a busy machine it may come before the others have seen that it was gone. Then it waits for their tables for good.
+            println!("{} does not listen, and is started again", self.name);
+            self.kill();
+        }
+        panic!("{} does not listen: {}", self.name, self.said());
+    }
+
+    fn launch(&mut self) {
         let log = fs::File::create(self.folder.join("ejabberd.out")).unwrap();
         let mut command = Command::new("erl");
         // Where it leaves what it says when it dies.
@@ -89,21 +104,25 @@ impl Ejabberd {
             .stdout(log.try_clone().unwrap())
             .stderr(log);
         self.child = Some(command.stdin(Stdio::null()).spawn().unwrap());
-        self.wait();
     }
 
-    /// Waits until it takes connections.
-    fn wait(&self) {
-        let deadline = Instant::now() + PATIENCE;
+    /// Whether it takes connections by then.
+    fn listens_within(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
-            assert!(
-                Instant::now() < deadline,
-                "{} does not listen: {}",
-                self.name,
-                fs::read_to_string(self.folder.join("ejabberd.out")).unwrap_or_default()
-            );
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
+        true
+    }
+
+    /// What it has said.
+    fn said(&self) -> String {
+        ["ejabberd.out", "ejabberd.log"]
+            .map(|name| fs::read_to_string(self.folder.join(name)).unwrap_or_default())
+            .join("\n")
     }
 
     /// Calls a function of the node, and what it gives.
@@ -136,6 +155,14 @@ impl Ejabberd {
         }
     }
 
+    /// Kills it.
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
     /// The id of its process.
     pub fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
@@ -151,9 +178,6 @@ impl Ejabberd {
 
 impl Drop for Ejabberd {
     fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.kill();
     }
 }
