@@ -33,8 +33,8 @@ const LEAD: u64 = 5000;
 pub(super) const A_MINUTE: u64 = 60_000;
 /// How long a killed daemon is away: a unit that is restarted at once.
 const AWAY: Duration = Duration::from_millis(300);
-/// By then it listens again, after it was struck.
-const LISTENS: Duration = Duration::from_millis(1500);
+/// So long after it was started it listens again.
+const STARTS: Duration = Duration::from_millis(1200);
 /// An offence that is said at this time began this long before at the most: a hand lifts, carries and puts down, and presses.
 const ACT: f64 = 1.0;
 /// Between two kills.
@@ -248,20 +248,19 @@ async fn play(one: Try) -> Played {
         When::EndedEvery(part, ms) => every(part, ms, end),
     };
     let is_deaf = over_line && matches!(when, When::Suspended(_, A_MINUTE));
-    let back = match when {
-        When::Suspended(_, ms) if is_deaf => Duration::from_millis(ms),
-        When::Suspended(..) => Duration::ZERO,
-        _ => LISTENS,
-    };
-    let seconds = |at| Duration::from_millis(at).as_secs_f64();
-    let away = strikes
-        .iter()
-        .map(|at| seconds(*at)..=seconds(*at) + back.as_secs_f64())
-        .collect();
+    let mut away = Vec::new();
     let mut daemon = Daemon::start(&config);
     for at in strikes {
         tokio::time::sleep_until(start + Duration::from_millis(at)).await;
+        let begun = start.elapsed();
         daemon = struck(daemon, &config, when).await;
+        let back = match when {
+            // What a board of its own says waits for the daemon; one of a line tells only who asks.
+            When::Suspended(..) if over_line => start.elapsed(),
+            When::Suspended(..) => begun,
+            _ => start.elapsed() + STARTS,
+        };
+        away.push(begun.as_secs_f64()..=back.as_secs_f64());
     }
     tokio::time::sleep_until(start + Duration::from_millis(end)).await;
     let said = accusations(&expected);
