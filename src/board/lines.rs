@@ -153,7 +153,7 @@ impl Lines {
         }
         self.lines.extend(others.into_iter().map(Box::new));
         for line in &mut self.lines {
-            if line.is_pressed_elsewhere(now, sensed) || line.is_pressed_with_another(now, sensed) {
+            if line.is_pressed_otherwise(now, sensed) {
                 line.charge(Item::Elsewhere, weight::ELSEWHERE);
             }
         }

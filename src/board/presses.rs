@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Role, Square};
+use shakmaty::{Color, Piece, Role, Square};
 
 use super::{
     act::IllegalAct,
@@ -97,36 +97,26 @@ impl Line {
         passed
     }
 
-    /// True where the press at `now` was for the last half-move, and its piece left the square where this line has it and has been
-    /// read on another one since.
-    pub(super) fn is_pressed_elsewhere(&self, now: Millis, sensed: &Sensed) -> bool {
+    /// True where the press at `now` was for the last half-move, and something else was read then: its piece left the square where this
+    /// line has it and was read on another one, or a promoted piece was exchanged for another of the player's.
+    pub(super) fn is_pressed_otherwise(&self, now: Millis, sensed: &Sensed) -> bool {
         let last = self.plies.last().filter(|last| last.pressed == Some(now));
-        let Some((_, to)) = last.and_then(|last| last.kind.from_to()) else {
+        let Some((last, (_, to))) = last.and_then(|last| Some((last, last.kind.from_to()?))) else {
             return false;
         };
-        let (Some(left), code) = (sensed.seen_at(to), self.placement().at(to)) else {
+        let (seen, code) = (sensed.at(to), self.placement().at(to));
+        let is_promotion = last.kind.legal().is_some_and(|mv| mv.is_promotion());
+        let is_own =
+            |piece: Piece| piece.color != self.turn() && !matches!(piece.role, Role::Pawn | Role::King);
+        if is_promotion && seen != code && seen.piece().is_some_and(is_own) {
+            return true;
+        }
+        let Some(left) = sensed.seen_at(to) else {
             return false;
         };
         let is_there = |s: Square| sensed.at(s) == code && sensed.since(s) >= left;
-        let was_here = sensed.at(to).is_empty() && sensed.before(to) == code;
+        let was_here = seen.is_empty() && sensed.before(to) == code;
         was_here && self.differing.into_iter().any(is_there)
-    }
-
-    /// True where the press at `now` was for the last half-move, a promotion, and another piece of the player's is read on its square: he
-    /// has exchanged the piece before he pressed.
-    pub(super) fn is_pressed_with_another(&self, now: Millis, sensed: &Sensed) -> bool {
-        let last = self.plies.last().filter(|last| last.pressed == Some(now));
-        let Some(mv) = last
-            .and_then(|last| last.kind.legal())
-            .filter(|mv| mv.is_promotion())
-        else {
-            return false;
-        };
-        let seen = sensed.at(mv.to());
-        let is_own = seen.piece().is_some_and(|piece| {
-            piece.color != self.turn() && !matches!(piece.role, Role::Pawn | Role::King)
-        });
-        is_own && seen != self.placement().at(mv.to())
     }
 
     /// The press at `now` was for half-move `i`.
@@ -259,13 +249,13 @@ mod tests {
     #[test]
     fn a_piece_that_is_read_further_on_at_its_press_was_not_moved_to_the_square_before() {
         let slid = [(1000, D2, 0), (1300, D3, 1), (1500, D3, 0), (1700, D4, 1)];
-        assert!(is_pressed_elsewhere(&slid, D3) && !is_pressed_elsewhere(&slid, D4));
+        assert!(is_pressed_otherwise(&slid, D3) && !is_pressed_otherwise(&slid, D4));
         // A pawn that is read on d4 alone may be a ghost, and the update of d3 lost.
-        assert!(!is_pressed_elsewhere(&[slid[0], slid[3]], D3));
+        assert!(!is_pressed_otherwise(&[slid[0], slid[3]], D3));
     }
 
     /// Whether White's pawn of d2, moved to `to` and pressed for after these changes, is read on another square then.
-    fn is_pressed_elsewhere(changes: &[(u64, Square, u8)], to: Square) -> bool {
+    fn is_pressed_otherwise(changes: &[(u64, Square, u8)], to: Square) -> bool {
         let (stand, mut sensed) = board();
         for (at, square, code) in changes {
             sensed.set(Millis(*at), *square, Code(*code));
@@ -280,7 +270,7 @@ mod tests {
         line.hold_against(Bitboard::FULL, &sensed);
         let mut line = line.played(kind, after, &sensed, Millis(1700), &Bill::default());
         line.pressed_by(Color::White, Millis(2000));
-        line.is_pressed_elsewhere(Millis(2000), &sensed)
+        line.is_pressed_otherwise(Millis(2000), &sensed)
     }
 
     #[test]

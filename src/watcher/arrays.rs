@@ -202,7 +202,7 @@ pub(super) fn has_pawn_astray(placement: &Placement) -> bool {
 }
 
 /// True where pawns stand in `seen` on their first squares that had left them in `before`: pawns never go back, so hands have put them there.
-pub(in crate::watcher) fn have_come_home(before: &Placement, seen: &Placement) -> bool {
+pub(super) fn have_come_home(before: &Placement, seen: &Placement) -> bool {
     let at_home = |placement: &Placement, color: Color| {
         let home = Bitboard::from_rank(color.fold_wb(Rank::Second, Rank::Seventh));
         placement.squares_of(Code::from(color.pawn())) & home

@@ -8,6 +8,7 @@ use shakmaty::Bitboard;
 use super::{BEHIND, MOST_LINES};
 use crate::{
     board::{
+        act::IllegalAct,
         bill::{Bill, Item},
         candidate::Candidate,
         evidence::{Evidence, Traces},
@@ -163,12 +164,7 @@ impl Growth<'_> {
         let mut grown = Vec::new();
         for line in self.lines.iter().filter(|l| l.awaits().is_some()) {
             for (act, left) in suspects(line, sensed) {
-                let price = if act.reason.is_of_castling() {
-                    weight::CASTLED
-                } else {
-                    weight::ILLEGAL
-                };
-                let step = Bill::of(Item::Illegal, price).and(Item::Unpressed, line.unpressed());
+                let step = Self::illegal_step(&act, weight::ILLEGAL).and(Item::Unpressed, line.unpressed());
                 grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, &step));
             }
         }
@@ -179,6 +175,15 @@ impl Growth<'_> {
         if fresh {
             self.on(Bitboard::FULL);
         }
+    }
+
+    /// What `act` costs: `otherwise`, unless it can only be castling.
+    fn illegal_step(act: &IllegalAct, otherwise: f32) -> Bill {
+        let is_castling = act.reason.is_of_castling();
+        Bill::of(
+            Item::Illegal,
+            if is_castling { weight::CASTLED } else { otherwise },
+        )
     }
 
     /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
@@ -192,12 +197,7 @@ impl Growth<'_> {
         };
         let answer = |line: &Line| {
             let (act, left) = answered(line, sensed)?;
-            let price = if act.reason.is_of_castling() {
-                weight::CASTLED
-            } else {
-                weight::ANSWERED
-            };
-            let step = Bill::of(Item::Illegal, price).and(Item::Unpressed, line.unpressed());
+            let step = Self::illegal_step(&act, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
             Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
         };
         let grown: Vec<_> = self

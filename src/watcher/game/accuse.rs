@@ -72,7 +72,12 @@ impl FoundAtPress {
         let record = &course.record;
         let stand = record.stand().clone();
         let by = press.side;
-        let explanation = explain(&stand, &seen);
+        let is_read_again = ctx.sensed.placement() == stand.placement();
+        let (explanation, certainty) = match explain(&stand, &seen) {
+            // Somebody has only touched what was not read.
+            Explanation::OnlyMissing(_) if is_read_again => (Explanation::Nothing, Certainty::Probable),
+            explanation => (explanation, Certainty::Certain),
+        };
         let mut scene = Scene {
             ply: record.plies() + 1,
             before: stand.clone(),
@@ -84,21 +89,7 @@ impl FoundAtPress {
             Explanation::Nothing if record.last().is_some_and(|last| press.at < last.at) => {
                 return AtPress::Earlier;
             }
-            Explanation::Nothing => {
-                let certainty = if record.is_no_reaction(press.at, ctx.sensed.slack()) {
-                    Certainty::Suspected
-                } else {
-                    Certainty::Certain
-                };
-                let mut finding =
-                    Finding::new(IrregularityKind::PressWithoutMove, certainty, Some(by), scene);
-                finding.target = Some(stand);
-                Some(Self {
-                    finding,
-                    act: None,
-                    goes_on: GoesOn::FromRecord,
-                })
-            }
+            Explanation::Nothing => Some(Self::without_move(ctx, record, scene, certainty)),
             Explanation::PawnNotReplaced { queen, seen } => {
                 // If the pawn has gone since, the player may have exchanged it for a piece that the board
                 // does not read.
@@ -158,6 +149,23 @@ impl FoundAtPress {
             }
         };
         found.map_or(AtPress::Waits, |found| AtPress::By(Box::new(found)))
+    }
+
+    /// The player has pressed without a half-move.
+    fn without_move(ctx: &Ctx<'_>, record: &GameRecord, scene: Scene, certainty: Certainty) -> Self {
+        let certainty = if record.is_no_reaction(scene.at, ctx.sensed.slack()) {
+            Certainty::Suspected
+        } else {
+            certainty
+        };
+        let (by, target) = (scene.before.turn(), scene.before.clone());
+        let mut finding = Finding::new(IrregularityKind::PressWithoutMove, certainty, Some(by), scene);
+        finding.target = Some(target);
+        Self {
+            finding,
+            act: None,
+            goes_on: GoesOn::FromRecord,
+        }
     }
 
     fn of_promotion(record: &GameRecord, mut finding: Finding, meant: Move) -> Option<Self> {

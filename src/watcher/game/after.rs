@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Move};
+use shakmaty::Move;
 
 use super::{
     Made, Open,
@@ -29,8 +29,6 @@ const RESTORED_MS: u64 = 400;
 const TAKEN_BACK_MS: u64 = 1500;
 /// The same, while the clock runs for the player who takes a half-move back.
 const GIVEN_BACK_MS: u64 = 400;
-/// The same, where players agree to take several half-moves back while the clock runs.
-const AGREED_MS: u64 = 800;
 /// Without a clock it must stand longer: the hands may pass through that position on the way to another.
 const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
 /// A press without a move is put right when the offender's time has run again for this long.
@@ -157,7 +155,6 @@ impl Takebacks<'_> {
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
             (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => GIVEN_BACK_MS,
-            (None, true) if self.is_agreed(ctx) => AGREED_MS,
             (None, true) => return None,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
@@ -212,29 +209,6 @@ impl Takebacks<'_> {
         let to_move = |ply: usize| self.course.record.stand_at(ply).turn();
         let earlier = stopped.and_then(|_| self.positions().earlier(ctx.sensed.placement()));
         earlier.is_some_and(|ply| ctx.clock.running() == Some(to_move(ply)))
-    }
-
-    /// Pieces of both players were put back since the last half-move, to a position in which the one whose time runs is to move. One
-    /// player alone does not do that, so they have agreed.
-    fn is_agreed(&self, ctx: &Ctx<'_>) -> bool {
-        let record = &self.course.record;
-        let (Some(last), false) = (record.last(), self.doubt.any()) else {
-            return false;
-        };
-        let Some(ply) = self.positions().earlier(ctx.sensed.placement()) else {
-            return false;
-        };
-        let earlier = record.stand_at(ply);
-        let apart = record.stand().placement().differing(earlier.placement());
-        let is_put_back = |side| {
-            apart.into_iter().any(|square| {
-                let piece = ctx.sensed.at(square);
-                piece.color() == Some(side)
-                    && piece == earlier.placement().at(square)
-                    && ctx.sensed.since(square) > last.at
-            })
-        };
-        ctx.clock.running() == Some(earlier.turn()) && Color::ALL.into_iter().all(is_put_back)
     }
 
     /// Withdraws the presses without a move by which an opponent let a player take a half-move back: they

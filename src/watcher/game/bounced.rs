@@ -2,36 +2,48 @@
 
 use shakmaty::Color;
 
-use super::{course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
+use super::{Press, course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
 use crate::{
     board::{Lines, Placement, Sensed},
     event::CompletedBy,
     time::Millis,
 };
 
-/// A lever that springs back does so within this time after a press; few hands press so soon without a half-move.
+/// A lever that springs back does so within this time after a press, and its player, if he notices it, presses again within this
+/// time after that.
 const BOUNCE_MS: u64 = 700;
 /// A lever that has sprung back sooner than anybody reacts may be pressed again as late as this.
 const PRESSED_AGAIN_MS: u64 = 3000;
-/// Another lever that has sprung back may be pressed again as late as this.
+/// A lever springs back within this time as a rule; few hands press so soon without a half-move.
+const SPRING_MS: u64 = 500;
+/// Such a lever may be pressed again as late as this.
 const AGAIN_SOON_MS: u64 = 1500;
 
 /// How long after a press the player before may press again because his lever has sprung back, where the press came `gap` ms after his.
 fn again_within(gap: u64, slack: u64) -> u64 {
     match gap {
         _ if gap <= REACTION_MS + slack => PRESSED_AGAIN_MS,
-        _ if gap <= BOUNCE_MS + slack => AGAIN_SOON_MS,
-        _ => 0,
+        _ if gap <= SPRING_MS + slack => AGAIN_SOON_MS,
+        _ => BOUNCE_MS,
     }
 }
 
-/// The same for a press at `pressed`; 0 where it cannot be the lever.
+/// How long after a press at `pressed` another one of the player before may show that his lever has sprung back; 0 where it cannot be
+/// the lever.
 pub(super) fn pressed_again_within(course: &Course, pressed: Millis, slack: u64) -> u64 {
     let gap = course.record.after_press(pressed);
-    gap.map_or(0, |gap| again_within(gap, slack))
+    let gap = gap.filter(|gap| *gap <= BOUNCE_MS + slack);
+    gap.map_or(0, |gap| again_within(gap, slack).max(AGAIN_SOON_MS))
 }
 
 impl PressQueue {
+    /// True where nobody knows whether `press` was one or the lever that sprang back: it came so soon, and the other player pressed again.
+    pub(super) fn may_have_sprung(&self, course: &Course, press: &Press, slack: u64) -> bool {
+        let within = pressed_again_within(course, press.at, slack);
+        let again = self.later.front().filter(|next| next.side != press.side);
+        again.is_some_and(|next| next.at.since(press.at) <= within + slack)
+    }
+
     /// Returns true if the press of `side` at `at` is the second half of an earlier press: the lever had
     /// sprung back, and what looked like a press of the opponent was none.
     pub(in crate::watcher) fn bounced(

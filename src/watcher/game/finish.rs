@@ -248,21 +248,21 @@ pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course)
     }
 }
 
-/// True where two pieces had come back to their first squares, besides that of half-move `index`, before somebody pressed for it.
+/// True where a piece had come back to its first square, besides that of half-move `index`, before somebody pressed for it.
 fn is_amid_set_up(sensed: &Sensed, record: &GameRecord, index: usize) -> bool {
     let made = &record[index];
     let since = index.checked_sub(1).map_or(Millis(0), |before| record[before].at);
     let own = made.kind.from_to().map(|(_, to)| to);
     let before = record.stand_at(index).placement();
-    let came_home = |square: &Square| {
-        let at = sensed.since(*square);
-        Some(*square) != own
-            && before.at(*square) != Placement::ARRAY.at(*square)
-            && sensed.at(*square) == Placement::ARRAY.at(*square)
+    let came_home = |square| {
+        let at = sensed.since(square);
+        Some(square) != own
+            && before.at(square) != Placement::ARRAY.at(square)
+            && sensed.at(square) == Placement::ARRAY.at(square)
             && since < at
             && at < made.at
     };
-    Placement::ARRAY.occupied().into_iter().filter(came_home).count() > 1
+    Placement::ARRAY.occupied().into_iter().any(came_home)
 }
 
 /// When hands began to sweep the board, after half-move `last`, which was the last that somebody pressed for.

@@ -6,6 +6,7 @@ use shakmaty::Color;
 use super::{
     Game, Press,
     accuse::{AtPress, FoundAtPress, may_be_innocent, nearly_as_likely, seen_at},
+    agreed::{self, Pressed},
     bounced::pressed_again_within,
     displaced::{self, EarlyReply, early_reply},
     doubt::{is_noticed, was_noticed},
@@ -20,7 +21,8 @@ use super::{
 };
 use crate::{
     board::{Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
-    event::{Resolution, notice},
+    event::{Certainty, Resolution, notice},
+    laws::IrregularityKind,
     watcher::ctx::Ctx,
 };
 
@@ -56,7 +58,8 @@ impl Game {
         }
         self.presses.advance();
         if let Some(press) = self.presses.judged.clone()
-            && (self.take_back_by_press(ctx, &press)
+            && (self.go_on_from_agreed(ctx, &press)
+                || self.take_back_by_press(ctx, &press)
                 || self.go_on_from_set_up(ctx, &press)
                 || passed::go_on(
                     ctx,
@@ -94,8 +97,7 @@ impl Game {
             self.accuse_of_last(ctx);
         }
         self.takebacks().go_back(ctx, ply, "position_put_up_again");
-        // Hands that set up the pieces come through earlier positions. A half-move that was given back by a press is taken back.
-        if !by_ruling && (!ctx.clock.runs() || withdrawn.len() > 1) {
+        if !by_ruling && !ctx.clock.runs() {
             self.course.record.withdrawn = withdrawn;
         }
     }
@@ -122,6 +124,36 @@ impl Game {
                 true
             }
         }
+    }
+
+    /// The players have put up an earlier position while the clock ran. Returns true while nobody knows what `press` says of that, and
+    /// where it shows that they have taken back what came after.
+    fn go_on_from_agreed(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
+        let Some(ply) = self.agreed else {
+            return false;
+        };
+        let pressed = agreed::pressed(ctx, &self.positions(), ply, press);
+        match pressed {
+            Pressed::Unknown => return true,
+            Pressed::Nothing => {
+                self.agreed = None;
+                return false;
+            }
+            Pressed::Lever | Pressed::GivesOver => {
+                self.presses.judged = None;
+                self.course.lines.forget_presses();
+            }
+            Pressed::PlaysOn => {}
+        }
+        if !matches!(pressed, Pressed::Lever) {
+            self.agreed = None;
+            self.take_back(ctx, ply);
+            self.course.lines.grow_all(ctx.now, ctx.sensed);
+            for press in self.presses.judged.iter().chain(&self.presses.later) {
+                self.course.lines.press(press.at, ctx.sensed, press.side);
+            }
+        }
+        true
     }
 
     /// The game goes on from what was set up while the clock stood, where `press` shows so. Returns true if it does.
@@ -355,7 +387,7 @@ impl Game {
             ctx.wait_for("a dump: this board loses updates");
             return;
         }
-        let found = match FoundAtPress::of(ctx, &self.course, press, seen) {
+        let mut found = match FoundAtPress::of(ctx, &self.course, press, seen) {
             AtPress::Waits => return,
             AtPress::Earlier => {
                 self.presses.judged = None;
@@ -364,6 +396,14 @@ impl Game {
             }
             AtPress::By(found) => found,
         };
+        let is_without_move = found.finding.kind == IrregularityKind::PressWithoutMove;
+        if is_without_move
+            && self
+                .presses
+                .may_have_sprung(&self.course, press, ctx.sensed.slack())
+        {
+            found.finding.certainty = Certainty::Suspected;
+        }
         self.presses.judged = None;
         self.accuse(ctx, found.finding.clone(), found.act.as_ref());
         let is_ruled = self.cases.open.last().is_some_and(|open| open.ruled.is_some());

@@ -3,6 +3,7 @@
 pub(in crate::watcher) mod accuse;
 mod advice;
 mod after;
+mod agreed;
 mod amend;
 mod answered;
 pub(in crate::watcher) mod array;
@@ -109,6 +110,8 @@ pub(super) struct Game {
     pub(super) suspected_victim: Option<Millis>,
     /// A placement that does not count, because a person has put the record right.
     pub(super) overruled: Option<Overruled>,
+    /// After how many half-moves the position stands to which the players have put the pieces back while the clock runs.
+    pub(super) agreed: Option<usize>,
     /// What was set up while the clock stood, where nothing explains it and no half-move was made from there yet.
     pub(super) set_up: Option<Placement>,
     pub(in crate::watcher) lump: glimpse::Lump,
@@ -134,6 +137,7 @@ impl Game {
             suspected_fall: None,
             suspected_victim: None,
             overruled: None,
+            agreed: None,
             set_up: None,
             lump: glimpse::Lump::default(),
         }

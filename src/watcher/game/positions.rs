@@ -27,6 +27,15 @@ impl Positions<'_> {
         lines.any(|line| self.unread.is_shown(line.placement(), seen))
     }
 
+    /// True when a hypothesis of legal half-moves alone shows `seen`.
+    pub(super) fn explains_legally(&self, seen: &Placement) -> bool {
+        let is_explained = |line: &Line| {
+            let legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
+            legal && self.unread.is_shown(line.placement(), seen)
+        };
+        self.course.lines.all().any(is_explained)
+    }
+
     /// The hypotheses that contain the whole record.
     fn whole_lines(&self) -> impl Iterator<Item = &Line> {
         let said = &self.course.record[self.course.base..];

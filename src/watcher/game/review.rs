@@ -1,7 +1,7 @@
 //! What is decided at a moment, and in which order.
 
 use super::{
-    Game, answered, array, fallen,
+    Game, agreed, answered, array, fallen,
     finish::{self, ShownResult},
     outcome, replaced,
     victim::LeftPawn,
@@ -52,6 +52,8 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
         &game.cases,
         &game.unread,
     );
+    let put_back = agreed::put_back(ctx, &game.positions(), &game.presses, game.agreed);
+    game.agreed = put_back.filter(|_| !game.doubt.any());
     // An accusation that waited for a sign of life comes before the next half-move of the record.
     if std::mem::take(ctx.sign_wanted) {
         game.judge(ctx);
@@ -85,7 +87,7 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
     }
     // Hands take the pieces off the board where the clock stands, or once the game is over.
     let stands = game.course.clock_used && !ctx.clock.runs() && !game.unclocked.is_played();
-    if !stands {
+    if !stands && game.agreed.is_none() {
         game.unread
             .look_for_dead_squares(ctx, &game.course, game.gap.read_since);
     }

@@ -7,7 +7,7 @@ use super::{
     Press, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, unread::Unread,
 };
 use crate::{
-    board::{Line, Placement, Stand, bridge, candidate::Candidate},
+    board::{Placement, Stand, bridge, candidate::Candidate},
     watcher::{arrays::is_playable, ctx::Ctx},
 };
 
@@ -98,11 +98,7 @@ impl SetUp {
     /// from the record.
     pub(super) fn after(ctx: &Ctx<'_>, positions: &Positions<'_>, set_up: Placement, press: &Press) -> Self {
         let (seen, course) = (ctx.sensed.placement(), positions.course);
-        let is_explained = |line: &Line| {
-            let legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-            legal && positions.unread.is_shown(line.placement(), seen)
-        };
-        if course.lines.all().any(is_explained) {
+        if positions.explains_legally(seen) {
             return Self::Explained;
         }
         let Some(candidate) = half_move(&set_up, seen, press).filter(|_| course.on_record()) else {

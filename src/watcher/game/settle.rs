@@ -63,6 +63,10 @@ const GUESSED: usize = 24;
 impl Game {
     /// Reports every half-move that is sure enough.
     pub(in crate::watcher) fn settle(&mut self, ctx: &mut Ctx<'_>) {
+        if self.agreed.is_some() {
+            ctx.wait_for("play to go on from what was put up");
+            return;
+        }
         self.correct(ctx, false);
         while self.is_watched() && !self.unclocked.awaits_other_lever(&self.course) {
             let k = self.course.announced();
@@ -381,6 +385,7 @@ impl Game {
             return;
         }
         let since = *self.course.doubted.get_or_insert(ctx.now);
+        // Hands set up the pieces.
         let is_set_up = have_come_home(self.course.record.stand().placement(), ctx.sensed.placement());
         let may_be = !is_set_up
             && !resigned::is_being_cleared(ctx, &self.course, &self.unread)

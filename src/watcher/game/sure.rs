@@ -108,10 +108,7 @@ impl Trust<'_> {
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
-                // Or he gives the turn over after half-moves were taken back.
-                IrregularityKind::PressWithoutMove => {
-                    self.may_make_up_for(finding) || !self.course.record.withdrawn.is_empty()
-                }
+                IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
                 // Anybody may have shown a half-move, and the piece goes back. What was pressed, or stopped, would tell.
                 IrregularityKind::MovedOutOfTurn => true,
                 IrregularityKind::IllegalMove => {
