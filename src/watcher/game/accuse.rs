@@ -72,10 +72,17 @@ impl FoundAtPress {
         let record = &course.record;
         let stand = record.stand().clone();
         let by = press.side;
-        let is_read_again = ctx.sensed.placement() == stand.placement();
+        let is_touched = |missing: Bitboard| {
+            let turn_began = record.last().map_or(Millis(0), |last| last.at) + SCAN_MS + ctx.sensed.slack();
+            let vanished = |square| ctx.sensed.vanished_at(square, stand.placement().at(square));
+            let is_of_turn = |square| vanished(square).is_some_and(|at| at > turn_began);
+            ctx.sensed.placement() == stand.placement() && missing.into_iter().all(is_of_turn)
+        };
         let (explanation, certainty) = match explain(&stand, &seen) {
-            // Somebody has only touched what was not read.
-            Explanation::OnlyMissing(_) if is_read_again => (Explanation::Nothing, Certainty::Probable),
+            // The player has only touched what was not read.
+            Explanation::OnlyMissing(missing) if is_touched(missing) => {
+                (Explanation::Nothing, Certainty::Suspected)
+            }
             explanation => (explanation, Certainty::Certain),
         };
         let mut scene = Scene {

@@ -8,8 +8,6 @@ use crate::{board::Lines, watcher::ctx::Ctx};
 
 /// Hands have put back what they want to, when the board has been at rest for this long.
 const AGREED_MS: u64 = 800;
-/// At least so many squares differ where a piece of each player was put back.
-const FEWEST: usize = 2;
 /// No half-move changes more squares.
 const HALF_MOVE: usize = 4;
 
@@ -26,26 +24,19 @@ pub(super) fn put_back(
     if !presses.is_empty() {
         return before;
     }
-    let is_apart = record.stand().placement().differing(seen).count() >= FEWEST;
-    if before.is_none() && !is_apart || !ctx.still_for(AGREED_MS) {
+    let apart = record.stand().placement().differing(seen);
+    let is_back = |side| {
+        let came = |square| ctx.sensed.at(square).color() == Some(side) && ctx.sensed.since(square) > last.at;
+        apart.into_iter().any(came)
+    };
+    let are_both_back = Color::ALL.into_iter().all(is_back);
+    if before.is_none() && !are_both_back || !ctx.still_for(AGREED_MS) {
         return before;
     }
-    if !is_apart || positions.explains(seen) {
+    if !are_both_back || positions.explains(seen) {
         return None;
     }
-    let Some(ply) = positions.earlier(seen) else {
-        return before;
-    };
-    let earlier = record.stand_at(ply).placement();
-    let apart = record.stand().placement().differing(earlier);
-    let is_put_back = |side| {
-        apart.into_iter().any(|square| {
-            let piece = ctx.sensed.at(square);
-            let is_back = piece.color() == Some(side) && piece == earlier.at(square);
-            is_back && ctx.sensed.since(square) > last.at
-        })
-    };
-    Color::ALL.into_iter().all(is_put_back).then_some(ply)
+    positions.earlier(seen).or(before)
 }
 
 /// What a press says of half-moves that seem taken back.
