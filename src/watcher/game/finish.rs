@@ -248,21 +248,18 @@ pub(in crate::watcher) fn retract_set_up(ctx: &mut Ctx<'_>, course: &mut Course)
     }
 }
 
-/// True where a piece had come back to its first square, besides that of half-move `index`, before somebody pressed for it.
+/// True where hands had begun to set up the pieces before somebody pressed for half-move `index`: a square that it does not touch shows
+/// what the initial position has there, and has shown something else in the turn before.
 fn is_amid_set_up(sensed: &Sensed, record: &GameRecord, index: usize) -> bool {
     let made = &record[index];
-    let since = index.checked_sub(1).map_or(Millis(0), |before| record[before].at);
-    let own = made.kind.from_to().map(|(_, to)| to);
-    let before = record.stand_at(index).placement();
-    let came_home = |square| {
+    let began = index.checked_sub(1).map_or(Millis(0), |before| record[before].at);
+    let (before, array) = (record.stand_at(index).placement(), Placement::ARRAY);
+    let untouched = !before.differing(made.stand.placement());
+    let is_set_up = |square| {
         let at = sensed.since(square);
-        Some(square) != own
-            && before.at(square) != Placement::ARRAY.at(square)
-            && sensed.at(square) == Placement::ARRAY.at(square)
-            && since < at
-            && at < made.at
+        sensed.at(square) == array.at(square) && began < at && at < made.at
     };
-    Placement::ARRAY.occupied().into_iter().any(came_home)
+    (untouched & before.differing(&array)).into_iter().any(is_set_up)
 }
 
 /// When hands began to sweep the board, after half-move `last`, which was the last that somebody pressed for.
