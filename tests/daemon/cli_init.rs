@@ -3,16 +3,20 @@
 use std::{
     ffi::OsStr,
     fs::{self, File},
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, ErrorKind, Read, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use assert_cmd::cargo::CommandCargoExt;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::{
+    fs::{OFlags, fcntl_setfl},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+};
 
-use crate::broker::{self, Mosquitto, Subscriber};
+use crate::broker::{self, Mosquitto, PATIENCE, Subscriber};
 
 fn program() -> Command {
     let mut program = Command::cargo_bin("dgt2mqtt").unwrap();
@@ -89,6 +93,7 @@ impl Terminal {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
+        fcntl_setfl(&ours, OFlags::RDWR | OFlags::NONBLOCK).unwrap();
         let name = ptsname(&ours, Vec::new()).unwrap();
         let theirs = File::options()
             .read(true)
@@ -109,25 +114,46 @@ impl Terminal {
         }
     }
 
+    /// Reads what the program shows; false once it has ended.
+    fn reads(&mut self) -> bool {
+        let (mut buffer, deadline) = ([0; 256], Instant::now() + PATIENCE);
+        loop {
+            match self.ours.read(&mut buffer) {
+                Ok(read @ 1..) => {
+                    self.shown += &String::from_utf8_lossy(&buffer[..read]);
+                    return true;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    assert!(Instant::now() < deadline, "it hangs:\n{}", self.shown);
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                _ => return false,
+            }
+        }
+    }
+
     /// Waits until the program shows `question` and types `answer`. A program that ends instead ends the reading.
     fn answer(&mut self, question: &str, answer: &str) {
-        let mut buffer = [0; 256];
         while !self.shown.contains(question) {
-            match self.ours.read(&mut buffer) {
-                Ok(read @ 1..) => self.shown += &String::from_utf8_lossy(&buffer[..read]),
-                _ => panic!("{question:?} was not asked:\n{}", self.shown),
-            }
+            assert!(self.reads(), "{question:?} was not asked:\n{}", self.shown);
         }
         self.shown.clear();
         self.ours.write_all(answer.as_bytes()).unwrap();
     }
 
+    /// The person goes away instead of an answer. The system may lose an end that is typed just as the program begins to read.
+    fn leave(&mut self, question: &str) {
+        self.answer(question, "\u{4}");
+        let deadline = Instant::now() + PATIENCE;
+        while self.child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(500));
+            let _ = self.ours.write_all(b"\x04");
+        }
+    }
+
     /// How it ended, and what it said last.
     fn ended(mut self) -> (ExitStatus, String) {
-        let mut buffer = [0; 256];
-        while let Ok(read @ 1..) = self.ours.read(&mut buffer) {
-            self.shown += &String::from_utf8_lossy(&buffer[..read]);
-        }
+        while self.reads() {}
         (self.child.wait().unwrap(), self.shown)
     }
 }
@@ -232,7 +258,7 @@ fn a_person_is_asked_at_a_terminal() {
     );
     let mut terminal = Terminal::start(&args);
     terminal.answer("Replace it?", "y\n");
-    terminal.answer("Name of this gateway [", "\u{4}");
+    terminal.leave("Name of this gateway [");
     let (status, shown) = terminal.ended();
     assert!(
         !status.success() && shown.contains("nothing was written"),
