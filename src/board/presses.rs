@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Piece, Role, Square};
+use shakmaty::{Color, Move, Piece, Role, Square};
 
 use super::{
     act::IllegalAct,
@@ -105,7 +105,7 @@ impl Line {
             return false;
         };
         let (seen, code) = (sensed.at(to), self.placement().at(to));
-        let is_promotion = last.kind.legal().is_some_and(|mv| mv.is_promotion());
+        let is_promotion = last.kind.legal().is_some_and(Move::is_promotion);
         let is_own =
             |piece: Piece| piece.color != self.turn() && !matches!(piece.role, Role::Pawn | Role::King);
         if is_promotion && seen != code && seen.piece().is_some_and(is_own) {
