@@ -1,6 +1,9 @@
 //! A player pressed without a move, and his opponent simply moved: the turn has passed.
 
-use super::{Open, Press, cases::Cases, course::Course, press::PressQueue, unread::Unread, waits::JUDGE_MS};
+use super::{
+    Open, Press, cases::Cases, course::Course, positions::Positions, press::PressQueue, unread::Unread,
+    waits::JUDGE_MS,
+};
 use crate::{
     board::{Line, Placement, Sensed},
     event::CompletedBy,
@@ -26,15 +29,17 @@ pub(super) fn go_on(
     let Some(said) = cases.find(passed).map(|index| cases.open[index].said) else {
         return false;
     };
-    let is_explained = |line: &Line| {
-        let is_legal = line.plies.iter().all(|ply| ply.kind.legal().is_some());
-        is_legal && unread.is_shown(line.placement(), ctx.sensed.placement())
+    let positions = Positions {
+        course,
+        cases,
+        unread,
     };
+    let is_explained = positions.explains_legally(ctx.sensed.placement());
     let stand = course.record.stand().clone();
     let left = stand.left_as(stand.placement());
     let mut replies = left.candidates().map(|reply| reply.after(stand.placement()));
     let reply = replies.find(|after| shows(after, ctx.sensed, press));
-    let Some(replied) = reply.filter(|_| !course.lines.all().any(is_explained)) else {
+    let Some(replied) = reply.filter(|_| !is_explained) else {
         return false;
     };
     // The updates of his half-move may be lost. A dump would tell of it. Without one, he goes on as if there were none.

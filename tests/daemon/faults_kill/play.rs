@@ -254,13 +254,17 @@ async fn play(one: Try) -> Played {
         tokio::time::sleep_until(start + Duration::from_millis(at)).await;
         let begun = start.elapsed();
         daemon = struck(daemon, &config, when).await;
-        let back = match when {
-            // What a board of its own says waits for the daemon; one of a line tells only who asks.
-            When::Suspended(..) if over_line => start.elapsed(),
-            When::Suspended(..) => begun,
-            _ => start.elapsed() + STARTS,
-        };
-        away.push(begun.as_secs_f64()..=back.as_secs_f64());
+        let (begun, back) = (begun.as_secs_f64(), start.elapsed().as_secs_f64());
+        match when {
+            When::Suspended(..) if !is_deaf => {
+                away.push(begun..=begun);
+                // What a board of its own says waits for the daemon. One of a line tells only who asks, so an act that began before it
+                // was asked again is told in one with what came before.
+                away.extend(over_line.then_some(back..=back));
+            }
+            When::Suspended(..) => away.push(begun..=back),
+            _ => away.push(begun..=back + STARTS.as_secs_f64()),
+        }
     }
     tokio::time::sleep_until(start + Duration::from_millis(end)).await;
     let said = accusations(&expected);
