@@ -57,6 +57,9 @@ pub(super) fn broker(raw: &RawBroker, client_id: &str, document: &mut Document<'
         }
         None
     };
+    if login.as_ref().is_some_and(|login| login.password.is_some()) {
+        hidden(raw, &urls, document)?;
+    }
     Some(BrokerConfig {
         urls,
         client_id,
@@ -114,6 +117,25 @@ fn urls(raw: &RawBroker, document: &mut Document<'_>) -> Option<Vec<BrokerUrl>> 
     } else if urls.len() == list.get_ref().len() {
         return Some(urls);
     }
+    None
+}
+
+/// Notes it where a password would go over a network in clear, unless the operator has said that it may. Home Assistant's broker and
+/// those of containers stand in a network of their own, and have no TLS there.
+fn hidden(raw: &RawBroker, urls: &[BrokerUrl], document: &mut Document<'_>) -> Option<()> {
+    let password = raw.password.as_ref().map(Spanned::span);
+    let Some(span) = password.or_else(|| raw.password_file.as_ref().map(Spanned::span)) else {
+        return Some(());
+    };
+    let open = urls.iter().find(|url| !url.tls && !url.is_this_machine());
+    let Some(url) = open.filter(|_| !raw.password_in_clear) else {
+        return Some(());
+    };
+    document.problem(
+        span,
+        format!("the password would go to {url} unencrypted, for anybody on the network to read"),
+        "begin `urls` with mqtts://; in a network that nobody else can enter, `password_in_clear = true` allows it",
+    );
     None
 }
 

@@ -112,6 +112,7 @@ pub(super) struct RawBroker {
     /// Only the environment sets it: people show each other their files, so a file is no place for a password.
     pub(super) password: Option<Spanned<Secret>>,
     pub(super) password_file: Option<Spanned<PathBuf>>,
+    pub(super) password_in_clear: bool,
     pub(super) ca_file: Option<Spanned<PathBuf>>,
     pub(super) client_cert: Option<Spanned<PathBuf>>,
     pub(super) client_key: Option<Spanned<PathBuf>>,

@@ -1,6 +1,6 @@
 //! Types for values of the configuration, which check a value when they are made.
 
-use std::{fmt, path::Path, str::FromStr};
+use std::{fmt, net::IpAddr, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
@@ -185,6 +185,14 @@ pub struct BrokerUrl {
     pub host: String,
     /// 1883, or 8883 for TLS, unless the address says otherwise.
     pub port: u16,
+}
+
+impl BrokerUrl {
+    /// True where the broker can only be on this machine, so that what goes there crosses no network.
+    pub fn is_this_machine(&self) -> bool {
+        let address = self.host.parse::<IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
 }
 
 impl Default for BrokerUrl {

@@ -251,7 +251,7 @@ fn passwords_come_from_files_and_are_never_shown() {
     fs::write(folder.path().join("pw"), "hunter2\n").expect("a file");
     let path = folder.path().join("dgt2mqtt.toml");
     let text =
-        format!("{SMALL}[broker]\nurls = [\"mqtt://b\"]\nusername = \"anna\"\npassword_file = \"pw\"\n");
+        format!("{SMALL}[broker]\nurls = [\"mqtts://b\"]\nusername = \"anna\"\npassword_file = \"pw\"\n");
     let config = Config::from_text(&text, &path, &home()).unwrap_or_else(|error| panic!("{error}"));
     let password = config
         .broker
@@ -273,6 +273,50 @@ fn passwords_come_from_files_and_are_never_shown() {
     let env = Env::from([("HOME", "/"), ("DGT2MQTT__BROKER__PASSWORT", "hunter2")]);
     assert!(!problems_with(SMALL, &env).to_string().contains("hunter2"));
     assert!(!format!("{env:?}").contains("hunter2"));
+}
+
+/// However it is given, a password goes unencrypted to this machine only, unless the operator says so.
+#[test]
+fn a_password_goes_unencrypted_to_this_machine_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("pw"), "hunter2\n").expect("a file");
+    let path = folder.path().join("dgt2mqtt.toml");
+    let read = |broker: &str, env: &Env| {
+        let text = format!("{SMALL}[broker]\nusername = \"anna\"\n{broker}\n");
+        Config::from_text(&text, &path, env)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    };
+    let in_env = Env::from([("HOME", "/"), ("DGT2MQTT__BROKER__PASSWORD", "hunter2")]);
+    for (given, env) in [("password_file = \"pw\"", &home()), ("", &in_env)] {
+        for urls in [
+            "",
+            "urls = [\"mqtt://localhost\"]",
+            "urls = [\"mqtt://127.9.9.9:2883\", \"mqtt://[::1]\"]",
+            "urls = [\"mqtts://broker.example\"]",
+            "urls = [\"mqtt://broker.example\"]\npassword_in_clear = true",
+        ] {
+            assert_eq!(read(&format!("{given}\n{urls}"), env), Ok(()), "{urls}");
+        }
+        for urls in [
+            "urls = [\"mqtt://broker.example\"]",
+            "urls = [\"mqtt://localhost\", \"mqtt://10.0.0.1\"]",
+            "urls = [\"mqtt://localhost.example\"]",
+            "urls = [\"mqtt://127.0.0.1.nip.io\"]",
+            "urls = [\"mqtt://0.0.0.0\"]",
+            "urls = [\"mqtt://[::ffff:192.0.2.1]\"]",
+            "urls = [\"mqtt://2130706433\"]",
+            "urls = [\"mqtt://broker.example\"]\npassword_in_clear = false",
+        ] {
+            let said = read(&format!("{given}\n{urls}"), env).expect_err(urls);
+            assert!(
+                said.contains("unencrypted") && !said.contains("hunter2"),
+                "{urls}: {said}"
+            );
+        }
+    }
+    // Without a password there is nothing to hide.
+    assert_eq!(read("urls = [\"mqtt://broker.example\"]", &home()), Ok(()));
 }
 
 #[test]

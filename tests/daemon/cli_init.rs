@@ -347,6 +347,32 @@ fn boards_and_brokers_that_are_not_there_are_told() {
     let output = program().args(["check", "--config"]).arg(&file).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 
+    // A password goes over a network in clear only where somebody says so.
+    let (open, password) = (folder.path().join("open.toml"), folder.path().join("password"));
+    fs::write(&password, "hunter2").unwrap();
+    let mut words = vec![
+        "--name",
+        "hall",
+        "--port",
+        "usb:NONE",
+        "--broker",
+        "mqtt://192.0.2.1",
+    ];
+    words.extend([
+        "--username",
+        "anna",
+        "--password-file",
+        password.to_str().unwrap(),
+    ]);
+    let output = init(&open, &words);
+    assert!(!output.status.success() && !open.exists(), "{output:?}");
+    assert!(said(&output).contains("--password-in-clear"), "{output:?}");
+    words.push("--password-in-clear");
+    let output = init(&open, &words);
+    assert!(output.status.success(), "{}", said(&output));
+    let output = program().args(["check", "--config"]).arg(&open).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the password crosses the network unencrypted"));
+
     let nowhere = Path::new("/proc/dgt2mqtt.toml");
     let output = init(
         nowhere,

@@ -59,7 +59,7 @@ impl Gateway {
         let mut text = format!(
             "[gateway]\nname = \"{}\"\nbase_topic = \"open/a\"\nannounce = {announce}\n[journal]\npath = \"journal.sqlite\"\n\
              [limits]\nshutdown_timeout_s = 1\n\
-             [broker]\nurls = [\"mqtt://127.0.0.1:1\", \"mqtt://other.example\"]\nusername = \"anna\"\npassword_file = \"password\"\n",
+             [broker]\nurls = [\"mqtt://127.0.0.1:1\", \"mqtt://other.example\"]\nusername = \"anna\"\npassword_file = \"password\"\npassword_in_clear = true\n",
             self.name
         );
         for board in 0..boards {

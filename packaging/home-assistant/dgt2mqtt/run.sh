@@ -10,6 +10,7 @@ option() { jq --raw-output "$1 // empty" "$options"; }
 broker=$(option .broker)
 username=$(option .username)
 password=$(option .password)
+in_clear=$(option .password_in_clear)
 if [ -z "$broker" ]; then
     # The broker that Home Assistant knows, with the user that it made for us.
     service=$(curl --silent --show-error --fail --header "Authorization: Bearer $SUPERVISOR_TOKEN" http://supervisor/services/mqtt)
@@ -19,6 +20,8 @@ if [ -z "$broker" ]; then
     broker=$scheme://$(said host):$(said port)
     username=$(said username)
     password=$(said password)
+    # It stands in a network of the add-ons alone.
+    in_clear=true
 fi
 
 set -- --yes --force --config "$config" --name "$(option .gateway)" --broker "$broker" --time-control "$(option .time_control)"
@@ -26,6 +29,7 @@ set -- --yes --force --config "$config" --name "$(option .gateway)" --broker "$b
 if [ -n "$username" ]; then
     (umask 077 && printf '%s' "$password" >"$data/mqtt-password")
     set -- "$@" --username "$username" --password-file "$data/mqtt-password"
+    [ "$in_clear" != true ] || set -- "$@" --password-in-clear
 fi
 # Without a port in the options those that look like a board are asked.
 ports=$(option '.boards[]?')

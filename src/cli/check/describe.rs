@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::outward::{describe_alerts, describe_broadcast, describe_people};
 use crate::{
-    config::{BoardConfig, BrokerConfig, Collector, Config, PortName, Rules},
+    config::{BoardConfig, BrokerConfig, BrokerUrl, Collector, Config, PortName, Rules},
     laws::TimeControl,
     watcher::{ClockSideSetting, OrientationSetting},
 };
@@ -217,20 +217,13 @@ fn describe_broker(text: &mut String, broker: &BrokerConfig) {
             .login
             .as_ref()
             .is_some_and(|login| login.password.is_some())
-            && !broker.urls.iter().all(|url| is_local(&url.host)) =>
+            && !broker.urls.iter().all(BrokerUrl::is_this_machine) =>
         {
             let _ = writeln!(
                 text,
-                "  Note: the password crosses the network unencrypted; mqtts:// would encrypt it."
+                "  Note: the password crosses the network unencrypted, as `password_in_clear` allows; mqtts:// would encrypt it."
             );
         }
         None => {}
     }
-}
-
-fn is_local(host: &str) -> bool {
-    host == "localhost"
-        || host
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }

@@ -52,6 +52,9 @@ pub(super) struct Init {
     /// File that holds the password and nothing else
     #[arg(long, value_name = "FILE", requires = "username")]
     password_file: Option<PathBuf>,
+    /// Let the password go to a broker without TLS on another machine: in a network that nobody else can enter
+    #[arg(long, requires = "password_file")]
+    password_in_clear: bool,
     /// Time control: decides which rules apply
     #[arg(long, value_parser = PossibleValuesParser::new(names::TIME_CONTROLS))]
     time_control: Option<String>,
@@ -133,6 +136,13 @@ impl Init {
             false => self.broker,
             true => vec![broker(dialog)?],
         };
+        let password_in_clear = match brokers.iter().find(|url| !url.tls && !url.is_this_machine()) {
+            Some(open) if self.password_file.is_some() => {
+                may_be_read(open, self.password_in_clear, dialog)?;
+                true
+            }
+            _ => false,
+        };
         let commands = self.commands || dialog.agrees("May arbiters send commands by MQTT?", false)?;
         let password_file = self.password_file.map(std::path::absolute).transpose();
         Ok(Wanted {
@@ -143,9 +153,24 @@ impl Init {
             brokers,
             username: self.username,
             password_file: password_file.context("the folder of the password cannot be found")?,
+            password_in_clear,
             commands,
         })
     }
+}
+
+/// Ends with a message unless the password may go to `open`, a broker without TLS on another machine.
+fn may_be_read(open: &BrokerUrl, is_allowed: bool, dialog: &mut Dialog<'_>) -> anyhow::Result<()> {
+    let question = format!(
+        "The password would go to {open} unencrypted, for anybody on the network to read. Is it a network that nobody else can enter?"
+    );
+    if is_allowed || dialog.agrees(&question, false)? {
+        return Ok(());
+    }
+    bail!(
+        "nothing was written: the password would go to {open} unencrypted, for anybody on the network to read. Name a broker \
+         by mqtts://; in a network that nobody else can enter, --password-in-clear allows it"
+    )
 }
 
 /// The broker: this offers one that it finds. Beyond this machine it looks for one only where a person sees the name

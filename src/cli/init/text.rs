@@ -22,6 +22,8 @@ pub(super) struct Wanted {
     pub(super) brokers: Vec<BrokerUrl>,
     pub(super) username: Option<String>,
     pub(super) password_file: Option<PathBuf>,
+    /// The password may go to a broker without TLS on another machine.
+    pub(super) password_in_clear: bool,
     pub(super) commands: bool,
 }
 
@@ -89,6 +91,11 @@ impl Wanted {
             Some(file) => writeln!(text, "password_file = {}", quoted(file.display())),
             None => writeln!(text, "#password_file = \"mqtt-password\""),
         };
+        if self.password_in_clear {
+            text.push_str(
+                "# The password goes to a broker without TLS. Nobody else may enter that network.\npassword_in_clear = true\n",
+            );
+        }
     }
 }
 
@@ -163,6 +170,7 @@ mod tests {
             brokers: vec!["mqtt://[::1]:1884".parse().expect("an address")],
             username: Some("an \"arbiter\"".to_owned()),
             password_file: Some(password.path().to_owned()),
+            password_in_clear: false,
             commands: true,
         };
         let text = wanted.text();
@@ -211,6 +219,7 @@ mod tests {
             brokers: vec![BrokerUrl::default()],
             username: None,
             password_file: None,
+            password_in_clear: false,
             commands: false,
         };
         let shown: Vec<_> = wanted

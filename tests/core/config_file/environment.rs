@@ -18,6 +18,7 @@ fn the_environment_overrides_the_file() {
         ("DGT2MQTT__EVENT__LAWS", "2018"),
         ("DGT2MQTT__BOARD__0__PORT", "usb:B7"),
         ("DGT2MQTT__BROKER__URLS__0", "mqtt://broker"),
+        ("DGT2MQTT__BROKER__PASSWORD_IN_CLEAR", "true"),
         ("DGT2MQTT__BROKER__USERNAME", "anna"),
         ("DGT2MQTT__BROKER__PASSWORD", "true"),
         ("DGT2MQTT__BROKER__KEEP_ALIVE", "20"),
