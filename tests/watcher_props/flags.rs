@@ -78,7 +78,7 @@ fn a_daemon_that_is_started_in_the_first_seconds_gives_no_flag_to_the_wrong_play
     let (step, parts): (u64, &[u64]) = if is_full() {
         (300, &[30, 60, 100])
     } else {
-        (1500, &[60])
+        (3000, &[60])
     };
     let (mut tried, mut wrong) = (0, Vec::new());
     for fixture in fixtures() {

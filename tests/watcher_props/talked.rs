@@ -153,6 +153,8 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
             IrregularityKind::TouchMove | IrregularityKind::TwoHands
         )
     };
+    // In full 88 of 1,260 were missed.
+    let (rounds, most) = if is_full() { (10, 95) } else { (3, 30) };
     let (mut offences, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
     for fixture in without_other_trouble(1, 0) {
         let Fixture { name, capture, .. } = fixture;
@@ -166,7 +168,7 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
             .bytes()
             .fold(1, |seed: u64, byte| seed.wrapping_mul(31) + u64::from(byte));
         let mut random = Rng::with_seed(seed);
-        for _ in 0..if told.is_empty() { 0 } else { 10 } {
+        for _ in 0..if told.is_empty() { 0 } else { rounds } {
             let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
             let events = struck(capture, strikes, kills);
             let got = said(&events);
@@ -187,8 +189,7 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         missed.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    // 88 of 1,260.
-    assert!(missed.len() <= 95, "{}", missed.join("\n"));
+    assert!(missed.len() <= most, "{}", missed.join("\n"));
 }
 
 /// The lever went over while nobody listened, and was taken for a start on the other side; a press was forgotten that came while the
