@@ -71,6 +71,7 @@ mod containers;
 mod contract;
 mod diagnose;
 mod doors;
+mod doors_idle;
 mod e2e_bad_input;
 mod e2e_chaos;
 mod e2e_same_events;
