@@ -85,6 +85,7 @@ mod faults_doors;
 mod faults_flood;
 mod faults_folder;
 mod faults_kill;
+mod faults_late;
 mod faults_log;
 mod faults_machine;
 mod faults_names;
