@@ -46,6 +46,7 @@ use crate::{
     broadcast::GameDate,
     capture::Act,
     config::Id,
+    dgt::CommandBytes,
     journal::{AppendError, Journal, Notice},
     link::{Backoff, LinkSource},
     mqtt::{BoardState, CommandReply, PublisherHandle, StateKey, Topics},
@@ -135,6 +136,8 @@ pub(super) struct BoardTask {
     quota: Quota,
     /// When the snapshot is written at the latest, because it has readings that no event tells of.
     save_at: Option<Millis>,
+    /// What the watcher asks for, as it came up in the time that a line told at once.
+    asked: Vec<CommandBytes>,
 }
 
 impl BoardTask {
@@ -188,6 +191,7 @@ impl BoardTask {
             told: None,
             quota: Quota::new(),
             save_at: None,
+            asked: Vec::new(),
         }
     }
 

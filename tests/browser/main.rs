@@ -9,6 +9,8 @@ mod skipped;
 mod broker;
 #[path = "../help/browser.rs"]
 mod browser;
+#[path = "../help/disk.rs"]
+mod disk;
 #[path = "../help/evening.rs"]
 mod evening;
 #[path = "../help/hall.rs"]

@@ -24,13 +24,15 @@ use crate::{
 const HANGS: Duration = Duration::from_secs(4);
 const WORKS: Duration = Duration::from_secs(3);
 
-struct Forwarder {
+/// `forward` as a process.
+pub struct Forwarder {
     child: Child,
-    address: String,
+    pub address: String,
 }
 
 impl Forwarder {
-    fn start(port: &str) -> Self {
+    /// For the board at `port`.
+    pub fn start(port: &str) -> Self {
         let mut command = program();
         command.args(["forward", "--listen", "127.0.0.1:0", "--port", port]);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();

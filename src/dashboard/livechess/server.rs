@@ -14,7 +14,10 @@ use axum::{
     routing::get,
 };
 use serde_json::Value;
-use tokio::{net::TcpListener, time::sleep};
+use tokio::{
+    net::TcpListener,
+    time::{sleep, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -33,6 +36,8 @@ const MAX_CALL: usize = 64 << 10;
 const BUFFER: usize = 8 << 10;
 /// A board's updates within this time go out together.
 const TOGETHER: Duration = Duration::from_millis(25);
+/// How long a client may take to make room for a message. Else one that reads nothing would keep its place for ever.
+const READS: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
 struct Link {
@@ -140,7 +145,8 @@ async fn talk(mut socket: WebSocket, link: Link, _seat: Seat) {
             () = link.stop.cancelled() => return,
         };
         for text in texts {
-            if socket.send(Message::Text(text.into())).await.is_err() {
+            let sent = timeout(READS, socket.send(Message::Text(text.into()))).await;
+            if !matches!(sent, Ok(Ok(()))) {
                 return;
             }
         }

@@ -88,11 +88,16 @@ impl BoardTask {
             while let Some(due) = self.watcher.poll_timeout().filter(|due| *due <= heard.at) {
                 let due = self.told.map_or(due, |told| due.max(told));
                 self.watcher.handle_timeout(due);
+                self.asked
+                    .extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
             }
             if !heard.bytes.is_empty() {
                 self.record(heard.at, || Act::FromBoard(heard.bytes.clone()));
                 self.watcher.handle_bytes(heard.at, &heard.bytes);
             }
+            // The next part may have it ask for more, and it holds one command at a time.
+            self.asked
+                .extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
             self.told = Some(heard.at);
         }
         Ok(())
@@ -123,10 +128,13 @@ impl BoardTask {
         let wish = std::iter::from_fn(|| self.watcher.poll_wish()).last();
         let Some(line) = line else {
             // Without a line the watcher's bytes have no receiver.
+            self.asked.clear();
             while self.watcher.poll_transmit().is_some() {}
             return None;
         };
-        while let Some(command) = self.watcher.poll_transmit() {
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
+        for command in asked {
             self.record(self.now(), || Act::ToBoard(command.to_vec()));
             match line.timed {
                 Some(_) => line.unsent.extend(to_board(&command).bytes()),
