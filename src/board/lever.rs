@@ -113,7 +113,11 @@ impl LeverWatch {
             // The frame is older than the turn of the lever: nothing else tells the two apart while no time runs.
             return;
         }
-        let just_stopped = self.stopped_at.is_some_and(|at| now.since(at) < RESTART_MS);
+        // A frame from before the stop has the lever as it was then.
+        let has_turned_since = self.turned_at >= self.stopped_at;
+        let just_stopped = self
+            .stopped_at
+            .is_some_and(|at| now.since(at) < RESTART_MS && !has_turned_since);
         if reading.running && !last.running && just_stopped && reading.lever == last.lever {
             // Nobody starts a clock again so soon: the frame is older than the stop.
             return;
@@ -318,6 +322,23 @@ mod tests {
             (500, frame(RightHigh, 60, 60, false)),
         ];
         assert_eq!(signals(&frames), [ClockSignal::Turned(RightHigh)]);
+    }
+
+    #[test]
+    fn a_clock_that_is_started_for_the_other_side_is_started_also_where_all_comes_at_once() {
+        let frames = [
+            (0, frame(LeftHigh, 60, 60, true)),
+            (2000, frame(LeftHigh, 60, 60, false)),
+            (2000, frame(RightHigh, 60, 60, false)),
+            (2000, frame(RightHigh, 60, 60, true)),
+        ];
+        let all = [
+            Started(LeftHigh),
+            Stopped,
+            ClockSignal::Turned(RightHigh),
+            Started(RightHigh),
+        ];
+        assert_eq!(signals(&frames), all);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use dgt2mqtt::{capture::Capture, sim::gathered::gathered};
 
 use crate::{
     late::{instants_of, is_full},
-    play::{Fixture, fixtures, play_whole},
+    play::{Fixture, fixtures, play_whole, recorded},
     said::accused_besides,
 };
 
@@ -107,5 +107,20 @@ fn a_line_that_gathers_accuses_nobody() {
                 out.silent.join("\n")
             );
         }
+    }
+}
+
+/// The clock was stopped and started for the other side within a period.
+#[test]
+fn what_was_said_falsely_over_a_line_that_gathers_is_not_said() {
+    for (name, ms, begins) in [
+        ("clock-started-on-the-wrong-side-and-a-flag-falls", 1000, 700),
+        ("clock-started-on-the-wrong-side-and-an-illegal-move", 1000, 700),
+    ] {
+        let fixture = recorded(name);
+        let mut late = gathered(&later(&fixture.capture, begins), ms);
+        late.header.push("gathered", &format!("{ms} ms")).unwrap();
+        let besides = accused_besides(&play_whole(&late).events, &fixture.whole().events, true);
+        assert_eq!(besides, [""; 0], "{name}");
     }
 }
