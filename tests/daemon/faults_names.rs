@@ -29,7 +29,7 @@ use crate::{
     numbered::numbered,
     offences::FROM_THE_ARRAY,
     page::Server,
-    replayed::Played,
+    replayed::{Played, taped},
     retold::{Retold, Tally},
     seed::{in_rounds, in_rounds_at_once},
     wiring::{Restless, Wiring},
@@ -345,6 +345,7 @@ async fn it_is_known_that_two_have_one_name(mut random: Rng) {
     // The first has a board at which people play.
     let (_simulator, config) = playing(&folder.path().join("first"), mosquitto.port, "7", &game.path, &[]);
     assert_eq!(config, first.config);
+    taped(&config);
     let (is_well, said) = second.check();
     assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
     first.start();
@@ -427,9 +428,11 @@ async fn two_boards_of_one_number_play(mut random: Rng) {
         capture: &captures[n],
     };
     let config = configure(folder.path(), mosquitto.port, &[seat(0)]);
+    taped(&config);
     let daemon = Daemon::start(&config);
     games[0].some_instant(&subscriber, "1", &mut random).await;
     configure(folder.path(), mosquitto.port, &[seat(0), seat(1)]);
+    taped(&config);
     daemon.signal("HUP");
     subscriber
         .wait("the notice in health", |got| {
