@@ -31,7 +31,7 @@ use crate::{
     page::Server,
     replayed::{Played, taped},
     retold::{Retold, Tally},
-    seed::{in_rounds, in_rounds_at_once},
+    seed::in_rounds,
     wiring::{Restless, Wiring},
 };
 
@@ -217,16 +217,12 @@ fn status(subscriber: &Subscriber) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
-    let tally = Tally::new();
-    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Alone, rng, tally)).await;
-    tally.hold();
+    Tally::of_rounds(AT_ONCE, |rng, tally| two_have_one_name(Wiring::Alone, rng, tally)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn so_it_is_with_two_gateways_that_have_a_line_of_many_boards_each() {
-    let tally = Tally::new();
-    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Line, rng, tally)).await;
-    tally.hold();
+    Tally::of_rounds(AT_ONCE, |rng, tally| two_have_one_name(Wiring::Line, rng, tally)).await;
 }
 
 async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
