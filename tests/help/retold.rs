@@ -85,6 +85,7 @@ impl Tally {
         );
         let few = counts.taken_up.div_ceil(ONE_OF);
         assert!(counts.otherwise.len() <= few, "{:#?}", counts.otherwise);
+        // It does not know yet whose side of the clock is whose: at most every third game, and of few games one.
         let few = counts.taken_up / 3 + 1;
         assert!(
             counts.untold <= few,
