@@ -36,7 +36,8 @@ impl AlertNews {
 
 /// The id under which an event was known first: its number may have jumped.
 pub(super) fn first_id(event: &Event) -> &str {
-    event.formerly.as_deref().unwrap_or(&event.id)
+    let before = event.unsent_as.as_ref().or(event.formerly.as_ref());
+    before.unwrap_or(&event.id)
 }
 
 /// The same for the event that has `id` now; that itself where the journal does not have the event any more.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     message::{AlertMessage, words},
-    read::AlertNews,
+    read::{AlertNews, first_id},
 };
 use crate::{
     config::Language,
@@ -98,7 +98,9 @@ impl ToldAlert {
     fn new(event: &Event, said: &Irregularity, language: Language) -> Self {
         Self {
             irregularity: event.id.clone(),
-            formerly: event.formerly.clone(),
+            formerly: Some(first_id(event))
+                .filter(|id| *id != event.id)
+                .map(str::to_owned),
             title: words(&said.text, language).map_or_else(String::new, |words| words.title.clone()),
             certainty: said.certainty,
             penalty: said.ruling.penalty,

@@ -23,6 +23,10 @@ pub struct Event {
     /// The id that it had before another gateway took the name over. It may have been sent with that: who has it drops this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formerly: Option<String>,
+    /// The id that it had before its number jumped, where it was never sent with that: the id may be another event's. Nobody but a
+    /// phone knows it by that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsent_as: Option<String>,
     /// Unique for ever: `GATEWAY/BOARD/SEQ`.
     pub id: String,
     /// Number of the event on its board: from 1, without gaps, kept across restarts.

@@ -52,6 +52,8 @@ pub(super) struct Lift {
     pub(super) prefix: String,
     pub(super) floor: u64,
     pub(super) base: u64,
+    /// The last number with which an event may have been sent.
+    pub(super) sent: u64,
     pub(super) games: GamesMoved,
 }
 
@@ -123,15 +125,19 @@ impl Lift {
     /// read.
     pub(super) fn event(&self, json: &str) -> Option<(Event, String)> {
         let mut value: Value = serde_json::from_str(json).ok()?;
-        let before = value.get("formerly").or_else(|| value.get("id"));
-        let before = before.and_then(Value::as_str).map(str::to_owned);
+        let [formerly, unsent_as, id] = ["formerly", "unsent_as", "id"]
+            .map(|field| value.get(field).and_then(Value::as_str).map(str::to_owned));
         self.rename(&mut value);
         let mut event: Event = serde_json::from_value(value).ok()?;
+        // What this process took before it asked the broker was never sent, and another gateway may have given its number to an
+        // event that consumers have.
+        let may_be_sent = event.seq <= self.sent;
+        let jumps = id.as_ref() != Some(&event.id);
         event.seq = self.seq(event.seq);
         event.game = event.game.map(|game| self.games.number(game));
-        if before.as_ref() != Some(&event.id) {
-            event.formerly = before;
-        }
+        let is_first = formerly.is_none() && unsent_as.is_none();
+        event.unsent_as = unsent_as.or_else(|| id.clone().filter(|_| jumps && is_first && !may_be_sent));
+        event.formerly = formerly.or_else(|| id.filter(|_| jumps && may_be_sent));
         let json = serde_json::to_string(&event).ok()?;
         Some((event, json))
     }
@@ -181,6 +187,7 @@ mod tests {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 500,
+            sent: 12,
             games: GamesMoved {
                 floor: 1,
                 base: 1,
@@ -198,10 +205,12 @@ mod tests {
         let higher = Lift {
             floor: 501,
             base: 900,
+            sent: 501,
             ..lift.clone()
         };
         let (again, _) = higher.event(&event).unwrap();
         assert_eq!((again.seq, again.formerly.as_deref()), (901, Some("gw/7/12")));
+        assert_eq!(again.unsent_as, None, "phones know it by the former one");
         let snapshot = r#"{"open":["gw/7/9","gw/7/11","gw/8/11"],"by":{"gw/7/12":1}}"#;
         let lifted = lift.snapshot(Some(snapshot)).unwrap();
         let wanted: Value =
@@ -210,12 +219,47 @@ mod tests {
         assert_eq!(lift.snapshot(None), None);
     }
 
+    /// Another gateway may have given the number to an event that consumers have: they would drop this one for that.
+    #[test]
+    fn what_was_never_sent_says_no_number_that_another_may_have_given_out() {
+        let lift = |sent| Lift {
+            prefix: "gw/7/".to_owned(),
+            floor: 10,
+            base: 500,
+            sent,
+            games: GamesMoved {
+                floor: 1,
+                base: 1,
+                shown: None,
+            },
+        };
+        let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"clock_connected","board":"7","game":null,"t":1.5,"time":null}"#;
+        let (event, json) = lift(11).event(json).unwrap();
+        let names = |event: &Event| (event.id.clone(), event.formerly.clone(), event.unsent_as.clone());
+        let some = |id: &str| Some(id.to_owned());
+        assert_eq!(names(&event), ("gw/7/502".to_owned(), None, some("gw/7/12")));
+        // It was sent with that number, and must have another one again.
+        let higher = |sent| Lift {
+            floor: 501,
+            base: 900,
+            ..lift(sent)
+        };
+        let (event, _) = higher(502).event(&json).unwrap();
+        assert_eq!(
+            names(&event),
+            ("gw/7/901".to_owned(), some("gw/7/502"), some("gw/7/12"))
+        );
+        let (event, _) = higher(501).event(&json).unwrap();
+        assert_eq!(names(&event), ("gw/7/901".to_owned(), None, some("gw/7/12")));
+    }
+
     #[test]
     fn games_get_numbers_that_nobody_has_heard_of() {
         let lift = Lift {
             prefix: "gw/7/".to_owned(),
             floor: 10,
             base: 10,
+            sent: 12,
             games: GamesMoved {
                 floor: 3,
                 base: 5,

@@ -185,6 +185,7 @@ impl Scene {
             let event = Event {
                 v: 1,
                 formerly: None,
+                unsent_as: None,
                 id: format!("gw/{board}/{seq}"),
                 seq,
                 body: Body::Notice {

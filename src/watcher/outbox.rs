@@ -97,6 +97,7 @@ impl Outbox {
         self.events.push_back(Event {
             v: SCHEMA_VERSION,
             formerly: None,
+            unsent_as: None,
             id: id.clone(),
             seq: self.seq,
             body,

@@ -295,6 +295,7 @@ async fn append(journal: &Journal, seqs: std::ops::RangeInclusive<u64>) {
     let mut event = |seq: u64| Event {
         v: 1,
         formerly: None,
+        unsent_as: None,
         id: format!("gw/1/{seq}"),
         seq,
         body: Body::Notice {

@@ -13,9 +13,16 @@ use serde_json::Value;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, heard},
     hall::{Daemon, Seat, Simulator, configure, moves, until},
-    replayed::{Played, told},
+    replayed::{Played, told, with_tape},
     seed::in_rounds,
 };
+
+/// A press that came so long before the end of the daemon was heard.
+const HEARD: Duration = Duration::from_millis(500);
+/// A press that comes so long after the daemon listens again is of an act that it has seen whole.
+const ACT: Duration = Duration::from_secs(3);
+/// How late a busy machine may tell what it has heard.
+const LATE: Duration = Duration::from_secs(3);
 
 /// How the daemon learns of another configuration.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,6 +58,7 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
     );
     let daemon = Daemon::start(&config);
     games[1].some_instant(&subscriber, renamed, &mut random).await;
+    let changed = Instant::now();
     let change = || write(folder.path(), mosquitto.port, &games, &simulator, &[stays, "new"]);
     let daemon = match by {
         By::Restart => {
@@ -94,6 +102,8 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
     if by == By::Reload {
         games[0].is_whole(&config, &subscriber, stays).await;
     }
+    // Nobody listened from then until the board was there again.
+    let back = connected(&subscriber, stays).last().copied().unwrap();
     for (board, game) in [
         (stays, &games[0]),
         (renamed, &games[1]),
@@ -110,13 +120,38 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
         };
         assert!(is_right, "board {board}: {had:?} of {all:?}:\n{}", lines(&events));
         game.accuses_nobody_besides(&events);
+        let begun = connected(&subscriber, board)[0];
+        let instant = |second: f64| begun + Duration::from_secs_f64(second);
+        // Of a board with another name nobody knows yet whose side of the clock is whose.
+        let is_asked = |pressed: f64, told: f64| match board {
+            "1" => instant(pressed) + HEARD < changed || instant(pressed) > back + ACT,
+            "new" => false,
+            _ => instant(told) + LATE < changed,
+        };
+        let untold = game.untold(&events, is_asked);
+        assert!(
+            untold.is_empty(),
+            "board {board} of {}, changed after {:?}, there again after {:?}: {untold:?}\n{}",
+            game.path.display(),
+            changed - begun,
+            back.saturating_duration_since(begun),
+            lines(&events)
+        );
         println!(
-            "board {board}: {} half-moves of {}, {} events",
+            "board {board}: {} half-moves of {}, {} offences asked, {} events",
             had.len(),
             all.len(),
+            game.untold(&[], is_asked).len(),
             events.len()
         );
     }
+}
+
+/// When a board was found, each time.
+fn connected(subscriber: &Subscriber, board: &str) -> Vec<Instant> {
+    let topic = format!("dgt2mqtt/gw/board/{board}/event/board_connected");
+    let all = subscriber.all().into_iter();
+    all.filter(|got| got.topic == topic).map(|got| got.at).collect()
 }
 
 /// The same half-moves. Those that nobody saw may be told in another order that comes to the same position.
@@ -175,7 +210,7 @@ fn write(folder: &Path, broker: u16, games: &[Played], simulator: &Simulator, id
         .collect();
     let config = configure(folder, broker, &seats);
     let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, format!("{text}[home_assistant]\n")).unwrap();
+    fs::write(&config, with_tape(&format!("{text}[home_assistant]\n"))).unwrap();
     config
 }
 

@@ -16,7 +16,8 @@ use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, free_port, heard},
     faketime,
     hall::{Daemon, as_published, journal, moves, replay, until, vienna},
-    replayed::assert_as_replayed,
+    reader::half_moves,
+    replayed::{assert_as_replayed, sans},
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
@@ -163,10 +164,16 @@ async fn the_wall_clock_jumps(wiring: Wiring, mut random: Rng) {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
     println!("years: {:?}", years());
+    subscriber
+        .wait("the end of the game", |got| {
+            got.topic.ends_with("/1/event/game_ended")
+        })
+        .await;
     assert!(daemon.stop());
     let kept = journal(&config, "1");
     let events = all_heard(&subscriber, "1", kept.len()).await;
-    assert_eq!(as_published(events), as_published(kept.clone()));
+    assert_eq!(as_published(events.clone()), as_published(kept.clone()));
+    assert_as_replayed(&events, &vienna(), wiring == Wiring::Alone);
     let numbers: Vec<_> = kept.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
     let pgn = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
@@ -174,14 +181,18 @@ async fn the_wall_clock_jumps(wiring: Wiring, mut random: Rng) {
         .arg(&config)
         .output()
         .unwrap();
-    assert!(
-        String::from_utf8(pgn.stdout).unwrap().contains("1. "),
-        "the game is kept"
+    let pgn = String::from_utf8(pgn.stdout).unwrap();
+    let played = sans(&replay(&vienna(), "1"));
+    assert_eq!(half_moves(&pgn), played, "the game is kept: {pgn}");
+    println!(
+        "{} events and {} half-moves of the PGN compared",
+        events.len(),
+        played.len()
     );
 }
 
 /// The figure of a name that the daemon tells at `port`.
-fn figure(port: u16, name: &str) -> Option<f64> {
+pub(super) fn figure(port: u16, name: &str) -> Option<f64> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream
         .write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -4,11 +4,13 @@
 use std::{fs, path::Path};
 
 use fastrand::Rng;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    broker::{self, Mosquitto, Subscriber},
-    hall::{Daemon, are_numbered, commands, journal, moves as moves_of, replay, until, vienna},
+    broker::{self, Mosquitto, PATIENCE, Subscriber, free_port},
+    faults_clock::figure,
+    hall::{Daemon, commands, until},
+    replayed::{Played, taped, told},
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
@@ -24,6 +26,18 @@ fn make_small(config: &Path, mib: u32) {
 
 fn size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |file| file.len())
+}
+
+/// Has the daemon tell its figures at the port that is returned.
+fn tell_figures(config: &Path) -> u16 {
+    let port = free_port();
+    let text = fs::read_to_string(config).unwrap();
+    fs::write(
+        config,
+        format!("{text}[metrics]\nlisten = \"127.0.0.1:{port}\"\n"),
+    )
+    .unwrap();
+    port
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -56,13 +70,17 @@ async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
     )
     .unwrap();
     mosquitto.resume();
-    let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
+    let game = Played::by_chance(&mut random);
+    let events = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
-    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
     make_small(&config, 2);
+    taped(&config);
+    let figures = tell_figures(&config);
     let daemon = Daemon::start(&config);
-    let first = random.u64(1..=12);
-    moves.wait("a move", |got| got.json()["ply"] == first).await;
+    let first = random.usize(1..game.moves().len());
+    println!("{}: commands from half-move {first} on", game.path.display());
+    events.played("1", first as u64).await;
 
     let long = "x".repeat(60_000);
     let dismiss = "dgt2mqtt/gw/board/1/cmd/dismiss";
@@ -90,7 +108,7 @@ async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
         let all = subscriber.all().into_iter();
         all.filter(|got| got.json()["ref"] == "r-998").collect::<Vec<_>>()
     };
-    until("the same answer", broker::PATIENCE, || {
+    until("the same answer", PATIENCE, || {
         (answers().len() == 2).then_some(())
     });
     let [first, again] = [0, 1].map(|n| answers()[n].json());
@@ -99,11 +117,10 @@ async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
         (&first["error"], &true.into())
     );
 
+    game.is_over(&events, "1").await;
+    nothing_stays_of_what_is_refused(figures);
     assert!(daemon.stop());
-    let events = journal(&config, "1");
-    are_numbered(&events);
-    assert!(moves_of(&replay(&vienna(), "1")).starts_with(&moves_of(&events)));
-    assert!(events.len() > 3);
+    game.is_whole(&config, &events, "1").await;
     assert!(
         !commands(&config, "1").is_empty(),
         "commands are kept as far as there is room"
@@ -111,7 +128,37 @@ async fn commands_are_refused(wiring: Wiring, mut random: Rng) {
     let log = size(&folder.path().join("daemon.log"));
     assert!(log < 200_000, "{log} bytes of log");
     let kept = size(&folder.path().join("journal.sqlite"));
-    assert!(kept < 6 << 20, "{kept} bytes of journal");
+    assert!(kept < MOST_KEPT, "{kept} bytes of journal");
+}
+
+/// What a journal of 2 MiB takes on the disk with what it has not folded yet.
+const MOST_KEPT: u64 = 6 << 20;
+
+/// Each answer that the broker refused was refused once, and is in no queue: neither do events wait behind it, nor is it sent again.
+fn nothing_stays_of_what_is_refused(figures: u16) {
+    let get = |name: &str| figure(figures, &format!("dgt2mqtt_{name}"));
+    let refused = (COMMANDS / 2) as f64;
+    until("all answers refused", PATIENCE, || {
+        get("messages_refused_total").filter(|count| *count >= refused)
+    });
+    until("an empty outbox", PATIENCE, || {
+        get("outbox_depth").filter(|depth| *depth == 0.0)
+    });
+    // An event that is refused is sent again after a second.
+    let since = until("figures", PATIENCE, || get("uptime_seconds"));
+    until("newer figures", PATIENCE, || {
+        get("uptime_seconds").filter(|now| *now > since + 3.0)
+    });
+    let [again, depth, lost, bytes] = [
+        "messages_refused_total",
+        "outbox_depth",
+        "events_lost_total",
+        "journal_bytes",
+    ]
+    .map(|name| get(name).unwrap());
+    println!("{again} answers refused, {depth} events wait, {bytes} bytes of journal");
+    assert_eq!((again, depth, lost), (refused, 0.0, 0.0));
+    assert!(bytes < MOST_KEPT as f64, "{bytes} bytes of journal");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,13 +177,16 @@ async fn nor_do_accepted_commands_to_a_board_on_a_line() {
 async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let moves = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/move").await;
+    let game = Played::by_chance(&mut random);
+    let events = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
-    let (_simulator, config) = wiring.one_board(folder.path(), mosquitto.port);
+    let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
     make_small(&config, 1);
+    taped(&config);
     let daemon = Daemon::start(&config);
-    let first = random.u64(1..=12);
-    moves.wait("a move", |got| got.json()["ply"] == first).await;
+    let first = random.usize(1..game.moves().len());
+    println!("{}: commands from half-move {first} on", game.path.display());
+    events.played("1", first as u64).await;
     let (mut taken, mut refused) = (0, 0);
     let numbers: Vec<_> = (0..600).collect();
     // A few at a time, so that each is looked at.
@@ -163,10 +213,14 @@ async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
         }
     }
     assert!(taken >= 60 && refused > 300, "{taken} taken, {refused} refused");
+    game.is_over(&events, "1").await;
     assert!(daemon.stop());
-    let events = journal(&config, "1");
-    are_numbered(&events);
-    assert!(moves_of(&replay(&vienna(), "1")).starts_with(&moves_of(&events)));
+    let told = told(&config, &events, "1").await;
+    let (reported, of_the_game): (Vec<Value>, _) = told
+        .into_iter()
+        .partition(|event| event["kind"] == "clock_setting_wrong");
+    assert_eq!(reported.len(), taken, "each command that was taken is told once");
+    game.is_whole_in(&of_the_game, &config, "1");
     let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
     let lines = log.lines().filter(|line| line.contains("over_budget")).count();
     // The flood lasts some seconds, or minutes on a busy machine.

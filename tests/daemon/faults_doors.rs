@@ -11,7 +11,7 @@ use crate::{
     doors::{MEMORY, peak, retain, send, socket},
     hall::{Daemon, journal, playing, until},
     page::{Server, http_full},
-    replayed::Played,
+    replayed::{Played, taped},
     seed::in_rounds,
     setups::board_shown,
 };
@@ -45,6 +45,7 @@ async fn the_page_follows(mut random: Rng, trouble: fn(&Doors, &mut Rng) -> Vec<
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let (_simulator, config) = playing(folder.path(), mosquitto.port, "1", &game.path, &[]);
+    taped(&config);
     let tools = free_port();
     let server = Server::start(mosquitto.port, free_port(), &["--livechess", &tools.to_string()]);
     // As few as a unit has, so that a thousand connections would take them all.

@@ -22,7 +22,7 @@ use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, heard},
     hall::{Daemon, journal, playing},
     reader::half_moves,
-    replayed::Played,
+    replayed::{Played, sans, taped},
     seed::in_rounds,
 };
 
@@ -129,6 +129,7 @@ async fn links_are_put_in_place(mut random: Rng) {
     let (_simulator, config) = playing(folder.path(), mosquitto.port, "1", &game.path, &[]);
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}[broadcast]\nfolder = \"open\"\n")).unwrap();
+    taped(&config);
     let neighbour = Neighbour {
         root: root.clone(),
         outside: outside.clone(),
@@ -148,7 +149,7 @@ async fn links_are_put_in_place(mut random: Rng) {
     let tricks = neighbour.join().unwrap();
     game.is_over(&subscriber, "1").await;
     let events = journal(&config, "1");
-    let san = said(&events);
+    let san = sans(&events);
     let is_right = |name: &str| {
         let path = root.join("round-1").join(name);
         let is_plain = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
@@ -169,21 +170,4 @@ async fn links_are_put_in_place(mut random: Rng) {
     game.is_whole(&config, &subscriber, "1").await;
     println!("{tricks} tricks, {} half-moves", san.len());
     assert!(tricks > 0);
-}
-
-/// The half-moves that stand in the end, as a PGN has them: it begins after the last illegal one.
-fn said(events: &[Value]) -> Vec<String> {
-    let mut all: Vec<Option<String>> = Vec::new();
-    for event in events {
-        match event["type"].as_str().unwrap() {
-            "move" => all.push(event["san"].as_str().map(str::to_owned)),
-            "moves_retracted" => all.truncate(event["to_ply"].as_u64().unwrap() as usize),
-            _ => {}
-        }
-    }
-    let from = all
-        .iter()
-        .rposition(Option::is_none)
-        .map_or(0, |illegal| illegal + 1);
-    all.split_off(from).into_iter().flatten().collect()
 }

@@ -21,9 +21,9 @@ use fastrand::Rng;
 use rustix::fs::OFlags;
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Subscriber},
+    broker::{Got, Mosquitto, PATIENCE, Subscriber},
     hall::{program, until},
-    replayed::Played,
+    replayed::{Played, taped},
     seed::in_rounds,
     wiring::Wiring,
 };
@@ -68,12 +68,72 @@ fn read_for_a_while(mut log: PipeReader, is_left: Arc<AtomicBool>) -> thread::Jo
     })
 }
 
+/// So many commands that each is told in the log: more than wait for a reader.
+const PINGS: usize = 1_500;
+/// So many of them are under way at a time.
+const AT_ONCE: usize = 25;
+/// What a line of the log on one of them has.
+const OF_A_PING: &str = "Publish. Topic = dgt2mqtt/gw/reply/ping";
+
+/// Has the daemon log more than it keeps for a reader.
+async fn more_is_said_than_is_kept(broker: u16) {
+    let replies = Subscriber::new(broker, "dgt2mqtt/gw/reply/+").await;
+    let log = "dgt2mqtt/gw/cmd/log";
+    replies
+        .publish(log, false, r#"{"filter":"info,rumqttc=debug"}"#, None)
+        .await;
+    let answer = replies
+        .wait("the answer", |got| got.topic.ends_with("/log"))
+        .await
+        .json();
+    assert_eq!(answer["ok"], true, "{answer}");
+    let pings = || {
+        let all = replies.all().into_iter();
+        all.filter(|got| got.topic.ends_with("/ping")).count()
+    };
+    // Some at a time, so that each is answered.
+    for sent in (0..PINGS).step_by(AT_ONCE) {
+        for _ in 0..AT_ONCE {
+            replies.publish("dgt2mqtt/gw/cmd/ping", false, "{}", None).await;
+        }
+        replies.wait("the answers", |_| pings() == sent + AT_ONCE).await;
+    }
+    replies.publish(log, false, "{}", None).await;
+    let is_second = |_: &Got| {
+        let all = replies.all().into_iter();
+        all.filter(|got| got.topic.ends_with("/log")).count() == 2
+    };
+    replies.wait("the answer", is_second).await;
+}
+
+/// Asserts that a log that was read late says how many lines it lacks, of which those are that nobody else accounts for.
+fn says_what_is_dropped(log: &str) {
+    let told = log.lines().filter(|line| line.contains(OF_A_PING)).count();
+    let gaps = log.lines().filter_map(|line| {
+        let (before, _) = line.split_once(" lines of the log were dropped here: nobody read them in time")?;
+        before.rsplit([' ', '=']).next()?.parse::<usize>().ok()
+    });
+    let gaps: Vec<_> = gaps.collect();
+    let dropped: usize = gaps.iter().sum();
+    println!("{told} lines of {PINGS} pings are left, {gaps:?} lines were dropped");
+    assert!(told < PINGS, "nothing was dropped");
+    // That is said where they are lacking: after what had waited for the reader.
+    let waited = log.split("lines of the log were dropped here").next().unwrap();
+    let waited = waited.lines().filter(|line| line.contains(OF_A_PING)).count();
+    assert!(waited > 900, "{waited} of {told} lines stand before the gap");
+    assert!(
+        told + dropped >= PINGS,
+        "{told} lines of {PINGS} pings, and {dropped} were dropped"
+    );
+}
+
 async fn nobody_reads_standard_error(wiring: Wiring, mut random: Rng) {
     let game = Played::by_chance(&mut random);
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
     let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    taped(&config);
     let (log, out) = std::io::pipe().unwrap();
     // The same pipe, opened anew: that we do not wait for room does not hold for the daemon.
     let mut ours = fs::OpenOptions::new();
@@ -99,12 +159,17 @@ async fn nobody_reads_standard_error(wiring: Wiring, mut random: Rng) {
     let mut log = reader.join().unwrap();
     while ours.write(&[b'x'; 512]).is_ok() {}
     game.is_over(&subscriber, "1").await;
+    more_is_said_than_is_kept(mosquitto.port).await;
     assert!(ours.write(&[b'x'; 512]).is_err(), "somebody reads");
     // At last somebody reads.
     drop(ours);
-    let drain = thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+    let drain = thread::spawn(move || {
+        let mut said = Vec::new();
+        log.read_to_end(&mut said).map(|_| said)
+    });
     stop(&mut daemon);
-    drain.join().unwrap().unwrap();
+    let said = drain.join().unwrap().unwrap();
+    says_what_is_dropped(&String::from_utf8_lossy(&said));
     game.is_whole(&config, &subscriber, "1").await;
 }
 
@@ -140,6 +205,7 @@ async fn nobody_reads_the_journal(mut random: Rng) {
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
     let (_simulator, config) = Wiring::Alone.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    taped(&config);
     let mut command = inside(&run, "exec \"$1\" run --config \"$2\"");
     command
         .arg(env!("CARGO_BIN_EXE_dgt2mqtt"))
@@ -155,9 +221,10 @@ async fn nobody_reads_the_journal(mut random: Rng) {
     another.set_nonblocking(true).unwrap();
     while another.send_to(b"MESSAGE=x\n", &place).is_ok() {}
     game.is_over(&subscriber, "1").await;
-    // At last somebody reads, and the lines that waited come.
+    more_is_said_than_is_kept(mosquitto.port).await;
+    // At last somebody reads, and the lines that waited come, and a word of those that did not wait.
     until("the lines that waited", PATIENCE, || {
-        heard += &entry(&socket).unwrap_or_default();
+        heard.extend(std::iter::from_fn(|| entry(&socket)));
         let wanted = [
             "\nMESSAGE=connected to the broker",
             "\nDGT_BOARD=1\n",
@@ -165,11 +232,13 @@ async fn nobody_reads_the_journal(mut random: Rng) {
             "\nDGT_PLY=",
             "\nDGT_KIND=",
             "\nDGT_EVENT=gw/1/",
+            "lines of the log were dropped here",
         ];
         wanted.iter().all(|field| heard.contains(field)).then_some(())
     });
     let form = "PRIORITY=5\nSYSLOG_IDENTIFIER=dgt2mqtt\nTARGET=dgt2mqtt::";
     assert!(heard.contains(form), "{heard}");
+    says_what_is_dropped(&heard);
     stop(&mut daemon);
     game.is_whole(&config, &subscriber, "1").await;
 }

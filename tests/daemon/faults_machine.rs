@@ -23,7 +23,7 @@ use shakmaty::CastlingMode;
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
     hall::{Daemon, Seat, Simulator, configure, save, until},
-    replayed::Played,
+    replayed::{Played, taped},
     seed::{in_rounds, is_full},
     wiring::Wiring,
 };
@@ -263,6 +263,7 @@ async fn the_configuration_is_a_pipe(wiring: Wiring, mut random: Rng) {
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    taped(&config);
     let daemon = Daemon::start(&config);
     game.some_instant(&subscriber, "1", &mut random).await;
     let text = fs::read_to_string(&config).unwrap();
@@ -302,6 +303,7 @@ async fn the_configuration_is_being_written(mut random: Rng) {
     let mosquitto = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let (_simulator, config) = Wiring::Alone.playing(folder.path(), mosquitto.port, &game.path, &[]);
+    taped(&config);
     let text = fs::read_to_string(&config).unwrap();
     let (head, table) = text.split_once("[[board]]").unwrap();
     let idle = folder.path().join("idle.dgtcap");

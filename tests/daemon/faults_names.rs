@@ -29,9 +29,9 @@ use crate::{
     numbered::numbered,
     offences::FROM_THE_ARRAY,
     page::Server,
-    replayed::Played,
+    replayed::{Played, taped},
     retold::{Retold, Tally},
-    seed::{in_rounds, in_rounds_at_once},
+    seed::in_rounds,
     wiring::{Restless, Wiring},
 };
 
@@ -217,16 +217,12 @@ fn status(subscriber: &Subscriber) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_gateways_of_one_name_one_publishes_and_the_other_takes_over() {
-    let tally = Tally::new();
-    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Alone, rng, tally)).await;
-    tally.hold();
+    Tally::of_rounds(AT_ONCE, |rng, tally| two_have_one_name(Wiring::Alone, rng, tally)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn so_it_is_with_two_gateways_that_have_a_line_of_many_boards_each() {
-    let tally = Tally::new();
-    in_rounds_at_once(AT_ONCE, move |rng| two_have_one_name(Wiring::Line, rng, tally)).await;
-    tally.hold();
+    Tally::of_rounds(AT_ONCE, |rng, tally| two_have_one_name(Wiring::Line, rng, tally)).await;
 }
 
 async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
@@ -345,6 +341,7 @@ async fn it_is_known_that_two_have_one_name(mut random: Rng) {
     // The first has a board at which people play.
     let (_simulator, config) = playing(&folder.path().join("first"), mosquitto.port, "7", &game.path, &[]);
     assert_eq!(config, first.config);
+    taped(&config);
     let (is_well, said) = second.check();
     assert!(is_well && said.ends_with("the broker lets us in"), "{said}");
     first.start();
@@ -427,9 +424,11 @@ async fn two_boards_of_one_number_play(mut random: Rng) {
         capture: &captures[n],
     };
     let config = configure(folder.path(), mosquitto.port, &[seat(0)]);
+    taped(&config);
     let daemon = Daemon::start(&config);
     games[0].some_instant(&subscriber, "1", &mut random).await;
     configure(folder.path(), mosquitto.port, &[seat(0), seat(1)]);
+    taped(&config);
     daemon.signal("HUP");
     subscriber
         .wait("the notice in health", |got| {

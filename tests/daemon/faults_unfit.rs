@@ -20,7 +20,7 @@ use crate::{
     certificates::{certificates, openssl},
     hall::{Daemon, Simulator, playing, until},
     mqtt_unfit::UNFIT,
-    replayed::Played,
+    replayed::{Played, with_tape},
     seed::in_rounds,
 };
 
@@ -113,7 +113,10 @@ async fn a_broker_that_is_no_good_for_a_while_costs_no_event() {
 async fn another_broker_stands_there(mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mut mosquitto = Mosquitto::start(folder.path(), "");
-    let evening = Evening::begin(folder.path(), mosquitto.port, &mut random, |text| text).await;
+    let evening = Evening::begin(folder.path(), mosquitto.port, &mut random, |text| {
+        with_tape(&text)
+    })
+    .await;
     evening.some_instant(&mut random).await;
     let (name, answer, words) = random.choice(UNFIT).unwrap();
     println!("{name} stands there");
@@ -167,7 +170,7 @@ async fn the_certificate_goes_wrong(mut random: Rng) {
         let plain = format!("[\"mqtt://127.0.0.1:{}\"]", mosquitto.port);
         let guarded = format!("[\"mqtts://localhost:{port}\"]\nca_file = \"ca.pem\"");
         assert!(text.contains(&plain));
-        text.replace(&plain, &guarded)
+        with_tape(&text).replace(&plain, &guarded)
     })
     .await;
     evening.some_instant(&mut random).await;
@@ -209,6 +212,7 @@ fn limit(daemon: &Daemon, files: u32) {
 async fn descriptors_run_out(mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mut mosquitto = Mosquitto::start(folder.path(), "");
+    // Without descriptors no tape is written either.
     let evening = Evening::begin(folder.path(), mosquitto.port, &mut random, |text| text).await;
     evening.some_instant(&mut random).await;
     limit(&evening.daemon, 3);

@@ -28,9 +28,73 @@ fn begins_far_above(event: &Value, last: u64) -> bool {
         && event["seq"].as_u64() > Some(last + (1 << 20))
 }
 
+/// The number that an event had before another gateway gave numbers out.
+fn former(event: &Value) -> Option<u64> {
+    event["formerly"].as_str()?.rsplit('/').next()?.parse().ok()
+}
+
+/// What an event says, whatever its number is: `first` has the first number of each event that has another by now. A game that is
+/// over for a gateway when another has told later ones goes on under another number.
+fn content(event: &Value, first: &BTreeMap<String, String>) -> Value {
+    let mut content = event.clone();
+    let fields = content.as_object_mut().unwrap();
+    for field in ["id", "seq", "formerly", "unsent_as", "game"] {
+        fields.remove(field);
+    }
+    if let Some(of) = fields.get_mut("irregularity")
+        && let Some(first) = of.as_str().and_then(|of| first.get(of))
+    {
+        *of = first.as_str().into();
+    }
+    content
+}
+
+/// Checks the numbers that events had before. A consumer drops an event if he has the event of that id, so that must be the same
+/// event, and so must all be that had the same number. The first of a row follows what was sent: the event before it is known, or
+/// its number was the first after a jump.
+fn formers_are_right(events: &[Value]) -> Result<(), String> {
+    let mut first = BTreeMap::new();
+    let mut known = BTreeMap::new();
+    for event in events {
+        let id = event["id"].as_str().unwrap().to_owned();
+        if let Some(former) = event["formerly"].as_str() {
+            first.insert(id, former.to_owned());
+        }
+    }
+    let mut last: Option<&Value> = None;
+    for event in events {
+        let seq = event["seq"].as_u64().unwrap();
+        let said = content(event, &first);
+        if let Some(number) = former(event) {
+            if number >= seq {
+                return Err(format!("{event} had a higher number before"));
+            }
+            if let Some(other) = known.get(&number).filter(|other| **other != said) {
+                return Err(format!(
+                    "{event} is dropped by who has number {number}, which is {other}"
+                ));
+            }
+            let is_in_row = last.is_some_and(|last| former(last).is_some() && last["seq"] == seq - 1);
+            let is_after_jump = |notice: &Value| jump(notice).is_some_and(|(_, to)| to == number);
+            let follows =
+                number == 1 || known.contains_key(&(number - 1)) || events.iter().any(is_after_jump);
+            if !is_in_row && !follows {
+                return Err(format!(
+                    "what came before {event} under number {} is missing",
+                    number - 1
+                ));
+            }
+            known.insert(number, said.clone());
+        }
+        known.insert(seq, said);
+        last = Some(event);
+    }
+    Ok(())
+}
+
 /// What `arrivals` has of a board, without what was repeated. An error where a number has two contents, comes late, or is left
 /// out without a notice that names the jump: between the jump and its notice is only what was taken before the broker had
-/// told its numbers.
+/// told its numbers. An error, too, where an event says that it had a number which another event had.
 pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
     let mut events: Vec<Value> = Vec::new();
     let mut by_seq = BTreeMap::new();
@@ -58,7 +122,7 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
         let seq = event["seq"].as_u64().unwrap();
         if seq != last + 1 {
             let mut after = events[place..].iter();
-            let is_former = |event: &Value| event["formerly"].is_string();
+            let is_former = |event: &Value| event["formerly"].is_string() || event["unsent_as"].is_string();
             let notice = after.find(|event| !is_former(event) || jump(event).is_some());
             // A notice that got another number itself names those of before.
             let names =
@@ -71,8 +135,75 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
         }
         last = seq;
     }
+    formers_are_right(&events)?;
+    let is_repeated = |event: &Value| former(event).is_some_and(|number| by_seq.contains_key(&number));
+    events.retain(|event| !is_repeated(event));
     match events.is_empty() {
         true => Err(format!("board {board} has said nothing")),
         false => Ok(events),
     }
+}
+
+/// An error where something that `kept`, the journal of a board, has in the end was not heard with that number and content, but for
+/// what is at its end: the daemon was killed before it could send that. `heard` and `kept` are as published.
+pub fn nothing_between_is_missing(heard: &[Value], kept: &[Value]) -> Result<(), String> {
+    let is_heard = |event: &Value| heard.iter().any(|other| said(other) == said(event));
+    let last = kept.iter().rposition(is_heard).map_or(0, |last| last + 1);
+    match kept[..last].iter().find(|event| !is_heard(event)) {
+        Some(missing) => Err(format!("{missing} is in the journal, and nobody heard it")),
+        None => Ok(()),
+    }
+}
+
+/// What is published of an event however long it is: of an amended ruling what it is about.
+fn said(event: &Value) -> Value {
+    let mut said = event.clone();
+    if event["type"] == "ruling_amended" {
+        let fields = said.as_object_mut().unwrap();
+        fields.retain(|field, _| !["ruling", "text", "whole"].contains(&field.as_str()));
+    }
+    said
+}
+
+/// Asserts that the checks see what is wrong.
+#[test]
+fn a_number_of_another_event_is_found() {
+    use serde_json::json;
+    let event = |seq: u64, what: &str| json!({ "id": format!("gw/7/{seq}"), "seq": seq, "board": "7", "game": 1, "uci": what });
+    let again = |seq: u64, former: u64, what: &str| {
+        let mut again = event(seq, what);
+        again["formerly"] = format!("gw/7/{former}").into();
+        again
+    };
+    let notice = |seq: u64, from: u64, to: u64| {
+        json!({ "id": format!("gw/7/{seq}"), "seq": seq, "board": "7", "code": "journal_behind",
+            "message": format!("its numbers jump from {from} to {to}") })
+    };
+    let two = [event(1, "a"), event(2, "b")];
+    let with = |more: &[Value]| numbered(&[&two, more].concat(), "7").map(|events| events.len());
+    assert_eq!(with(&[notice(100, 2, 100)]), Ok(3));
+    let mut unsent = event(100, "c");
+    unsent["unsent_as"] = "gw/7/1".into();
+    assert_eq!(with(&[unsent, notice(101, 2, 100)]), Ok(4), "1 is another's");
+    assert_eq!(
+        with(&[again(100, 2, "b"), again(101, 3, "c"), notice(102, 2, 100)]),
+        Ok(4),
+        "whoever has 2 drops 100"
+    );
+    let wrong = |more: &[Value], words: &str| {
+        let said = with(more).unwrap_err();
+        assert!(said.contains(words), "{said}");
+    };
+    wrong(
+        &[again(100, 2, "c"), notice(101, 2, 100)],
+        "dropped by who has number 2",
+    );
+    wrong(
+        &[again(100, 4, "d"), notice(101, 2, 100)],
+        "under number 3 is missing",
+    );
+    wrong(&[again(100, 3, "c"), event(102, "d")], "names no such jump");
+    wrong(&[event(2, "c")], "twice");
+    assert!(nothing_between_is_missing(&two, &[event(1, "a"), event(2, "b"), event(3, "c")]).is_ok());
+    assert!(nothing_between_is_missing(&two[1..], &two).is_err());
 }

@@ -41,9 +41,18 @@ pub async fn in_rounds_at_once<T: Future<Output = ()>>(
     at_once: usize,
     run: impl Fn(Rng) -> T + Copy + Send + 'static,
 ) {
+    so_often(rounds(), at_once, run).await;
+}
+
+/// Runs it so often, so many at a time.
+pub async fn so_often<T: Future<Output = ()>>(
+    often: usize,
+    at_once: usize,
+    run: impl Fn(Rng) -> T + Copy + Send + 'static,
+) {
     let mut random = fresh_rng();
     let mut running = JoinSet::new();
-    for _ in 0..rounds() {
+    for _ in 0..often {
         if running.len() == at_once {
             running.join_next().await.unwrap().unwrap();
         }

@@ -138,6 +138,7 @@ pub fn event(board: &str, seq: u64) -> Event {
     Event {
         v: 1,
         formerly: None,
+        unsent_as: None,
         id: format!("gw/{board}/{seq}"),
         seq,
         body: Body::Notice {

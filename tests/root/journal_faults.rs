@@ -17,6 +17,7 @@ fn event(board: &str, seq: u64, message: &str) -> Event {
     Event {
         v: 1,
         formerly: None,
+        unsent_as: None,
         id: format!("gw/{board}/{seq}"),
         seq,
         body: Body::Notice {

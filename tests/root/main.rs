@@ -13,6 +13,8 @@ mod disk;
 mod faketime;
 #[path = "../help/hall.rs"]
 mod hall;
+#[path = "../help/lichess.rs"]
+mod lichess;
 #[path = "../help/numbered.rs"]
 mod numbered;
 #[path = "../help/offences.rs"]

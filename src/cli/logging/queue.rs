@@ -6,7 +6,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
+        mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread,
     time::{Duration, Instant},
@@ -26,6 +26,8 @@ pub(super) struct Queue {
 
 enum Item {
     Line(Vec<u8>),
+    /// So many lines were dropped between the one before and the one after.
+    Gap(u64),
     /// A mark whose sender hears when all lines before it are written.
     Mark(SyncSender<()>),
 }
@@ -64,15 +66,32 @@ impl Queue {
 }
 
 fn run(items: &Receiver<Item>, mut write: impl FnMut(&[u8]), dropped: &AtomicU64, gap: fn(u64) -> Vec<u8>) {
-    while let Ok(item) = items.recv() {
-        match item {
-            Item::Line(line) => write(&line),
-            // The sender may have stopped waiting.
-            Item::Mark(mark) => drop(mark.try_send(())),
-        }
-        let count = dropped.swap(0, Ordering::Relaxed);
+    let say = |count: u64, write: &mut dyn FnMut(&[u8])| {
         if count > 0 {
             write(&gap(count));
+        }
+    };
+    loop {
+        let item = match items.try_recv() {
+            Ok(item) => item,
+            Err(TryRecvError::Empty) => {
+                // What was dropped since comes after all that waited, and no later line may come for long.
+                say(dropped.swap(0, Ordering::Relaxed), &mut write);
+                match items.recv() {
+                    Ok(item) => item,
+                    Err(_) => return,
+                }
+            }
+            Err(TryRecvError::Disconnected) => return,
+        };
+        match item {
+            Item::Line(line) => write(&line),
+            Item::Gap(count) => say(count, &mut write),
+            Item::Mark(mark) => {
+                say(dropped.swap(0, Ordering::Relaxed), &mut write);
+                // The sender may have stopped waiting.
+                let _ = mark.try_send(());
+            }
         }
     }
 }
@@ -85,7 +104,11 @@ impl io::Write for Queue {
             kept.truncate(LONGEST);
             kept.push(b'\n');
         }
-        if self.lines.try_send(Item::Line(kept)).is_err() {
+        // The first line for which there is room again comes after a word of those for which there was none.
+        let before = self.dropped.swap(0, Ordering::Relaxed);
+        if before > 0 && self.lines.try_send(Item::Gap(before)).is_err() {
+            self.dropped.fetch_add(before + 1, Ordering::Relaxed);
+        } else if self.lines.try_send(Item::Line(kept)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -125,16 +148,41 @@ mod tests {
         drop(reads);
         Queue::flush(&queue, Duration::from_secs(60));
         let seen = seen.lock().unwrap();
-        assert_eq!(seen[0], "0");
+        assert_eq!(seen[..3], ["0", "1", "2"]);
         // One line may have been on its way to the reader.
-        let told = seen[1]
-            .strip_suffix(" dropped")
-            .map(|count| count.parse::<usize>().unwrap());
-        assert!(
-            told.is_some_and(|count| (100..=101).contains(&count)),
-            "{}",
-            seen[1]
-        );
+        let told = seen.last().and_then(|last| last.strip_suffix(" dropped"));
+        let told = told.map(|count| count.parse::<usize>().unwrap());
+        assert!(told.is_some_and(|count| (100..=101).contains(&count)), "{told:?}");
         assert!((MOST + 1..=MOST + 2).contains(&seen.len()), "{}", seen.len());
+    }
+
+    #[test]
+    fn a_gap_is_told_where_the_lines_are_lacking() {
+        let (reads, may_read) = channel::<()>();
+        let (sees, seen) = channel::<String>();
+        let write = move |line: &[u8]| {
+            let _ = may_read.recv();
+            let _ = sees.send(String::from_utf8(line.to_vec()).unwrap());
+        };
+        let mut queue = Queue::start(write, |count| format!("{count} dropped").into_bytes()).unwrap();
+        for n in 0..MOST + 100 {
+            queue.write_all(format!("{n}").as_bytes()).unwrap();
+        }
+        // Room for some, and another line comes.
+        for _ in 0..10 {
+            reads.send(()).unwrap();
+            seen.recv().unwrap();
+        }
+        queue.write_all(b"after").unwrap();
+        drop(reads);
+        Queue::flush(&queue, Duration::from_secs(60));
+        drop(queue);
+        let rest: Vec<_> = seen.iter().collect();
+        let [.., before, gap, after] = &rest[..] else {
+            panic!("{rest:?}");
+        };
+        let lacking: usize = gap.strip_suffix(" dropped").unwrap().parse().unwrap();
+        assert_eq!(before.parse::<usize>().unwrap() + 1 + lacking, MOST + 100);
+        assert_eq!(after, "after");
     }
 }

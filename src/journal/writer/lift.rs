@@ -149,6 +149,7 @@ impl JournalWriter {
             } else {
                 certain
             },
+            sent: floor,
             games,
         }
     }

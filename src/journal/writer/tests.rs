@@ -10,6 +10,7 @@ fn first_event() -> Entry {
     let event = Event {
         v: 1,
         formerly: None,
+        unsent_as: None,
         id: "gw/7/1".to_owned(),
         seq: 1,
         body: Body::Notice {
