@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::hall::as_published;
+
 /// The numbers that a notice names, where it says that the numbers of its board jump: the last before, and the first after.
 fn jump(event: &Value) -> Option<(u64, u64)> {
     let codes = ["journal_behind", "events_lost"];
@@ -36,7 +38,7 @@ fn former(event: &Value) -> Option<u64> {
 /// What an event says, whatever its number is: `first` has the first number of each event that has another by now. A game that is
 /// over for a gateway when another has told later ones goes on under another number.
 fn content(event: &Value, first: &BTreeMap<String, String>) -> Value {
-    let mut content = event.clone();
+    let mut content = said(event);
     let fields = content.as_object_mut().unwrap();
     for field in ["id", "seq", "formerly", "unsent_as", "game"] {
         fields.remove(field);
@@ -145,9 +147,13 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
 }
 
 /// An error where something that `kept`, the journal of a board, has in the end was not heard with that number and content, but for
-/// what is at its end: the daemon was killed before it could send that. `heard` and `kept` are as published.
+/// what is at its end: the daemon was killed before it could send that.
 pub fn nothing_between_is_missing(heard: &[Value], kept: &[Value]) -> Result<(), String> {
-    let is_heard = |event: &Value| heard.iter().any(|other| said(other) == said(event));
+    let heard: BTreeMap<_, _> = heard
+        .iter()
+        .map(|event| (event["seq"].as_u64(), said(event)))
+        .collect();
+    let is_heard = |event: &Value| heard.get(&event["seq"].as_u64()) == Some(&said(event));
     let last = kept.iter().rposition(is_heard).map_or(0, |last| last + 1);
     match kept[..last].iter().find(|event| !is_heard(event)) {
         Some(missing) => Err(format!("{missing} is in the journal, and nobody heard it")),
@@ -155,9 +161,9 @@ pub fn nothing_between_is_missing(heard: &[Value], kept: &[Value]) -> Result<(),
     }
 }
 
-/// What is published of an event however long it is: of an amended ruling what it is about.
+/// What is published of an event however long it is, and however long its ids are: of an amended ruling what it is about.
 fn said(event: &Value) -> Value {
-    let mut said = event.clone();
+    let mut said = as_published(vec![event.clone()]).remove(0);
     if event["type"] == "ruling_amended" {
         let fields = said.as_object_mut().unwrap();
         fields.retain(|field, _| !["ruling", "text", "whole"].contains(&field.as_str()));

@@ -17,7 +17,7 @@ use crate::{
     broker::{Mosquitto, Subscriber},
     disk::ImageDisk,
     faketime,
-    hall::{Simulator, as_published, fixture, journal, replay},
+    hall::{Simulator, fixture, journal, replay},
     numbered::{nothing_between_is_missing, numbered},
     offences::FROM_THE_ARRAY,
     retold::{Retold, Tally},
@@ -166,8 +166,8 @@ impl Scene {
     /// All that the journal has of a board in the end was heard, also on both sides of a jump.
     fn has_no_hole(&self, events: &[Value], id: &str) -> Result<(), String> {
         let heard = events.iter().filter(|event| event["board"] == *id).cloned();
-        let kept = as_published(journal(&self.config, id));
-        nothing_between_is_missing(&as_published(heard.collect()), &kept)
+        let heard: Vec<_> = heard.collect();
+        nothing_between_is_missing(&heard, &journal(&self.config, id))
     }
 
     /// What is told of the game.
