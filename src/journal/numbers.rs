@@ -1,8 +1,8 @@
 //! Numbers that no process can have given out yet, and events under other numbers.
 //!
 //! A journal that was lost, or is older than the events that were sent, does not know which numbers were used. A board
-//! goes on from the Unix time in seconds, or well above the highest number known. Both are above all numbers that a
-//! board can have given out one by one. Consumers see a gap, never a number twice.
+//! goes on from the time, or well above the highest number known. Both are above all numbers that a board can have given
+//! out one by one. Consumers see a gap, never a number twice.
 
 use serde_json::{Value, json};
 
@@ -11,20 +11,25 @@ use crate::event::Event;
 
 /// Added to the highest number known if the wall clock does not help.
 const MARGIN: u64 = 1_000_000;
-/// The beginning of 2024, in Unix seconds. A wall clock that shows less has not been set.
-const SET_CLOCK: u64 = 1_704_067_200;
+/// As many numbers pass in each millisecond. No board gives out so many: so who jumps later begins above all that another has given
+/// out after its own jump, also where the broker does not know of it yet.
+const PER_MS: u64 = 64;
+/// The beginning of 2024, as Unix time in milliseconds. A wall clock that shows less has not been set.
+const SET_CLOCK: u64 = 1_704_067_200_000;
+/// The year 2100. A wall clock that shows more is wrong, and numbers would soon be above all that is believed.
+const WRONG_CLOCK: u64 = 4_102_444_800_000;
 
 /// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
-    range_at(u64::try_from(super::wall_ms() / 1000).unwrap_or(0), highest)
+    range_at(u64::try_from(super::wall_ms()).unwrap_or(0), highest)
 }
 
-fn range_at(seconds: u64, highest: u64) -> u64 {
-    let start = if seconds >= SET_CLOCK {
-        seconds
+fn range_at(ms: u64, highest: u64) -> u64 {
+    let start = if (SET_CLOCK..WRONG_CLOCK).contains(&ms) {
+        ms * PER_MS
     } else {
         // Without a clock two losses would else begin at the same number.
-        fastrand::u64(1 << 31..1 << 32)
+        fastrand::u64(1 << 47..3 << 46)
     };
     start.max(highest + MARGIN)
 }
@@ -297,10 +302,22 @@ mod tests {
 
     #[test]
     fn without_a_clock_two_ranges_do_not_begin_alike() {
-        assert_eq!(range_at(SET_CLOCK, 5), SET_CLOCK);
-        assert_eq!(range_at(SET_CLOCK, SET_CLOCK), SET_CLOCK + MARGIN);
-        let first = range_at(0, 0);
-        assert!(first > SET_CLOCK && (0..20).all(|_| range_at(0, 0) != first));
+        let set = SET_CLOCK * PER_MS;
+        assert_eq!(range_at(SET_CLOCK, 5), set);
+        assert_eq!(range_at(SET_CLOCK, set), set + MARGIN);
+        for ms in [0, WRONG_CLOCK, u64::MAX] {
+            let first = range_at(ms, 0);
+            assert!(first > set && (0..20).all(|_| range_at(ms, 0) != first));
+        }
+    }
+
+    /// A board that empties its backlog gives out some ten numbers in a millisecond.
+    #[test]
+    fn who_jumps_a_moment_later_begins_above_what_was_given_out_since() {
+        let first = range_at(SET_CLOCK, 6);
+        assert!(range_at(SET_CLOCK + 1, 6) > first + 50);
+        // The broker's numbers are believed up to this one.
+        assert!(range_at(WRONG_CLOCK - 1, 6) + MARGIN < 1 << 48 && range_at(0, 6) + MARGIN < 1 << 48);
     }
 
     #[test]

@@ -29,7 +29,8 @@ const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 8;
 
 /// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
 const MOST_GAMES: u32 = 1_000_000_000;
-/// The highest number of an event that the publisher believes. No board comes near it: numbers jump to the Unix time in seconds.
+/// The highest number of an event that the publisher believes. No board comes to it before the year 2100: numbers jump to
+/// 64 times the Unix time in milliseconds, `journal/numbers.rs`.
 /// Above it, programs that count in floating point would confuse numbers, and soon the journal has none left.
 const MOST_EVENTS: u64 = 1 << 48;
 
