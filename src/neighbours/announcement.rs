@@ -106,6 +106,7 @@ mod tests {
             ("HOME", "/home/anna"),
             ("DGT2MQTT__BROKER__USERNAME", "anna"),
             ("DGT2MQTT__BROKER__PASSWORD", "hunter2"),
+            ("DGT2MQTT__BROKER__PASSWORD_IN_CLEAR", "true"),
         ]);
         Announcement::of(&Config::from_text(&text, Path::new("t.toml"), &env).unwrap())
     }
