@@ -127,7 +127,7 @@ fn hidden(raw: &RawBroker, urls: &[BrokerUrl], document: &mut Document<'_>) -> O
     let Some(span) = password.or_else(|| raw.password_file.as_ref().map(Spanned::span)) else {
         return Some(());
     };
-    let open = urls.iter().find(|url| !url.tls && !url.is_this_machine());
+    let open = urls.iter().find(|url| url.is_readable());
     let Some(url) = open.filter(|_| !raw.password_in_clear) else {
         return Some(());
     };

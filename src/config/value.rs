@@ -1,9 +1,10 @@
 //! Types for values of the configuration, which check a value when they are made.
 
-use std::{fmt, net::IpAddr, path::Path, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
+use super::broadcast::is_this_machine;
 use crate::link::LinkSource;
 
 /// Why a text is no such value, and what to write instead.
@@ -188,10 +189,10 @@ pub struct BrokerUrl {
 }
 
 impl BrokerUrl {
-    /// True where the broker can only be on this machine, so that what goes there crosses no network.
-    pub fn is_this_machine(&self) -> bool {
-        let address = self.host.parse::<IpAddr>();
-        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    /// True where what goes to the broker crosses a network unencrypted, for anybody there to read.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        !self.tls && !is_this_machine(&self.host)
     }
 }
 

@@ -217,7 +217,7 @@ fn describe_broker(text: &mut String, broker: &BrokerConfig) {
             .login
             .as_ref()
             .is_some_and(|login| login.password.is_some())
-            && !broker.urls.iter().all(BrokerUrl::is_this_machine) =>
+            && broker.urls.iter().any(BrokerUrl::is_readable) =>
         {
             let _ = writeln!(
                 text,

@@ -136,7 +136,7 @@ impl Init {
             false => self.broker,
             true => vec![broker(dialog)?],
         };
-        let password_in_clear = match brokers.iter().find(|url| !url.tls && !url.is_this_machine()) {
+        let password_in_clear = match brokers.iter().find(|url| url.is_readable()) {
             Some(open) if self.password_file.is_some() => {
                 may_be_read(open, self.password_in_clear, dialog)?;
                 true
