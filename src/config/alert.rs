@@ -10,8 +10,8 @@ use toml::Spanned;
 
 use super::{
     Secret,
-    broadcast::is_this_machine,
     checked::{readable, secret_file},
+    host::is_this_machine,
     read::Document,
 };
 use crate::{event::Certainty, laws::IrregularityKind};

@@ -18,6 +18,7 @@ mod env;
 mod group;
 mod hall;
 mod hint;
+mod host;
 pub mod lichess;
 mod line;
 mod overlay;

@@ -4,7 +4,7 @@ use std::{fmt, path::Path, str::FromStr};
 
 use serde::Deserialize;
 
-use super::broadcast::is_this_machine;
+use super::host::is_this_machine;
 use crate::link::LinkSource;
 
 /// Why a text is no such value, and what to write instead.

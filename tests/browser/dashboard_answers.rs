@@ -4,6 +4,7 @@
 use std::{
     io::{BufRead, BufReader},
     process::Stdio,
+    time::{Duration, Instant},
 };
 
 use dgt2mqtt::link::file::read_capture;
@@ -76,6 +77,9 @@ fn rings(browser: &Browser) -> Playing {
     playing
 }
 
+/// How long the page has for the game, which takes 11 s.
+const GAME: Duration = Duration::from_secs(40);
+
 /// None where the illegal move is only suspected, or not heard at all.
 fn begins(browser: &Browser) -> Option<Playing> {
     let folder = tempfile::tempdir().unwrap();
@@ -121,14 +125,22 @@ fn begins(browser: &Browser) -> Option<Playing> {
     let config = configure(folder.path(), broker.port, &seats);
     let daemon = Daemon::start(&config);
     let link = format!("Authorization: Bearer {token}\r\n");
-    let certainty = until("the irregularity, or the half-moves after it", PATIENCE, || {
+    let deadline = Instant::now() + GAME;
+    let certain = loop {
         let (_, body) = http(server.port, "GET", "/api/board/gw/2", &link, &Value::Null);
-        let board: Value = serde_json::from_str(&body).ok()?;
-        let is_past = board["plies"] == 7 && board["open"] == json!([]);
+        let board: Value = serde_json::from_str(&body).unwrap_or_default();
         let certainty = &board["open"][0]["irregularity"]["certainty"];
-        (is_past || certainty.is_string()).then(|| certainty.clone())
-    });
-    if [Value::Null, "suspected".into()].contains(&certainty) {
+        let is_past = board["plies"] == 7 && board["open"] == json!([]);
+        if certainty.is_string() || is_past || Instant::now() > deadline {
+            let certain = certainty.is_string() && *certainty != "suspected";
+            if !certain {
+                println!("not certain: {body}");
+            }
+            break certain;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    if !certain {
         // A page whose server goes complains of that.
         browser.open("about:blank");
         return None;
