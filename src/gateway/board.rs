@@ -138,6 +138,8 @@ pub(super) struct BoardTask {
     save_at: Option<Millis>,
     /// What the watcher asks for, as it came up in the time that a line told at once.
     asked: Vec<CommandBytes>,
+    /// When a line that tells its own times was last asked something, by our clock, if it has told less than that yet.
+    asked_at: Option<Millis>,
 }
 
 impl BoardTask {
@@ -192,6 +194,7 @@ impl BoardTask {
             quota: Quota::new(),
             save_at: None,
             asked: Vec::new(),
+            asked_at: None,
         }
     }
 
@@ -218,6 +221,7 @@ impl BoardTask {
             if let Some((line, name)) = line {
                 self.answered = None;
                 self.told = line.timed.is_some().then(|| self.now());
+                self.asked_at = None;
                 self.record(self.now(), || Act::LinkUp);
                 self.watcher.handle_link_up(self.now(), &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
 
-use super::entry::{AppendError, CommandRecord, OutboxRow};
+use super::{
+    entry::{AppendError, CommandRecord, OutboxRow},
+    jump::Jumps,
+    store,
+};
 use crate::event::Event;
 
 /// An accepted event that is not on the disk yet.
@@ -44,9 +48,28 @@ pub(crate) struct NewCommand {
     pub(crate) received_ms: i64,
 }
 
+/// What an event on the disk has become under its new number.
+#[derive(Debug)]
+pub(crate) struct Renumbered {
+    pub(crate) board: String,
+    pub(crate) seq: u64,
+    pub(crate) id: String,
+    pub(crate) game: Option<u32>,
+    pub(crate) json: String,
+}
+
+/// Events on the disk that have other numbers, by their positions, and the jumps that boards have to tell. The disk has all of it or
+/// nothing: a process that found a part would name other numbers than those that were given out.
+#[derive(Debug, Default)]
+pub(crate) struct Lifted {
+    pub(crate) rows: BTreeMap<u64, Renumbered>,
+    pub(crate) jumps: Jumps,
+}
+
 /// What the journal writes in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
+    pub(crate) lifted: Option<Lifted>,
     pub(crate) rows: Vec<NewRow>,
     /// Per board: last `seq` and, if it changed, the snapshot.
     pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
@@ -59,11 +82,35 @@ pub(crate) struct Batch {
 impl Batch {
     /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
-        !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty()
+        let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
+        has_entries || self.lifted.is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_urgent() && self.acked.is_empty()
+    }
+
+    /// The highest numbers come first, so that no two numbers meet.
+    pub(super) fn write_lifted(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let Some(lifted) = &self.lifted else {
+            return Ok(());
+        };
+        let mut update = connection
+            .prepare_cached("UPDATE events SET seq = ?2, id = ?3, game = ?4, json = ?5 WHERE n = ?1")?;
+        for (n, new) in lifted.rows.iter().rev() {
+            update.execute(params![n, new.seq, new.id, new.game, new.json])?;
+        }
+        store::set_jumps(connection, &lifted.jumps)?;
+        store::remove_floors(connection)
+    }
+
+    /// A row of the disk as it is by now.
+    pub(super) fn by_now(&self, mut row: OutboxRow) -> OutboxRow {
+        if let Some(new) = self.lifted.as_ref().and_then(|lifted| lifted.rows.get(&row.n)) {
+            row.seq = new.seq;
+            row.json = new.json.clone().into();
+        }
+        row
     }
 
     pub(super) fn write_events(&self, connection: &Connection) -> rusqlite::Result<()> {

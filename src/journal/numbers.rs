@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::entry::KnownNumbers;
 use crate::event::Event;
 
-/// Added to the highest number known if the wall clock does not help.
+/// Lies between the highest number known and the next one if the wall clock does not help.
 const MARGIN: u64 = 1_000_000;
 /// As many numbers pass in each millisecond. No board gives out so many: so who jumps later begins above all that another has given
 /// out after its own jump, also where the broker does not know of it yet.
@@ -19,19 +19,22 @@ const SET_CLOCK: u64 = 1_704_067_200_000;
 /// The year 2100. A wall clock that shows more is wrong, and numbers would soon be above all that is believed.
 const WRONG_CLOCK: u64 = 4_102_444_800_000;
 
+/// Where numbers begin without a clock: above those of clocks until 2039. They end at twice as much, up to which numbers are believed.
+const WITHOUT_CLOCK: u64 = 1 << 47;
+
 /// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
     range_at(u64::try_from(super::wall_ms()).unwrap_or(0), highest)
 }
 
 fn range_at(ms: u64, highest: u64) -> u64 {
-    let start = if (SET_CLOCK..WRONG_CLOCK).contains(&ms) {
-        ms * PER_MS
-    } else {
-        // Without a clock two losses would else begin at the same number.
-        fastrand::u64(1 << 47..3 << 46)
-    };
-    start.max(highest + MARGIN)
+    let is_set = (SET_CLOCK..WRONG_CLOCK).contains(&ms);
+    let by_clock = is_set.then(|| ms * PER_MS).filter(|start| *start > highest);
+    by_clock.unwrap_or_else(|| {
+        let low = (highest + MARGIN).max(WITHOUT_CLOCK);
+        // Two processes that know the same must not begin alike. Each jump takes little of what is left.
+        low + fastrand::u64(0..=(2 * WITHOUT_CLOCK).saturating_sub(low) / 64)
+    })
 }
 
 impl KnownNumbers {
@@ -304,10 +307,28 @@ mod tests {
     fn without_a_clock_two_ranges_do_not_begin_alike() {
         let set = SET_CLOCK * PER_MS;
         assert_eq!(range_at(SET_CLOCK, 5), set);
-        assert_eq!(range_at(SET_CLOCK, set), set + MARGIN);
-        for ms in [0, WRONG_CLOCK, u64::MAX] {
-            let first = range_at(ms, 0);
-            assert!(first > set && (0..20).all(|_| range_at(ms, 0) != first));
+        assert_eq!(range_at(SET_CLOCK, set - 1), set);
+        // A jump of before was made without a clock, or with one that was ahead.
+        let ahead = (SET_CLOCK, set);
+        for (ms, known) in [
+            (0, 0),
+            (WRONG_CLOCK, 0),
+            (u64::MAX, 0),
+            ahead,
+            (0, WITHOUT_CLOCK + 5),
+        ] {
+            let first = range_at(ms, known);
+            assert!(first > known.max(set) + MARGIN && (0..20).all(|_| range_at(ms, known) != first));
+        }
+    }
+
+    #[test]
+    fn however_often_numbers_jump_without_a_clock_they_are_believed() {
+        let mut highest = 0;
+        for _ in 0..1_000 {
+            let next = range_at(0, highest);
+            assert!(next > highest && next < 1 << 48, "{next} after {highest}");
+            highest = next;
         }
     }
 
@@ -317,7 +338,7 @@ mod tests {
         let first = range_at(SET_CLOCK, 6);
         assert!(range_at(SET_CLOCK + 1, 6) > first + 50);
         // The broker's numbers are believed up to this one.
-        assert!(range_at(WRONG_CLOCK - 1, 6) + MARGIN < 1 << 48 && range_at(0, 6) + MARGIN < 1 << 48);
+        assert!(range_at(WRONG_CLOCK - 1, 6) + MARGIN < 1 << 48);
     }
 
     #[test]

@@ -48,9 +48,6 @@ CREATE INDEX commands_ref ON commands (board, ref);
 PRAGMA user_version = 1;
 ";
 
-/// The position of an event, and its new number, id, game and text.
-type Renumbered = (u64, u64, String, Option<u32>, String);
-
 fn meta(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let sql = "SELECT value FROM meta WHERE key = ?1";
     connection.query_row(sql, [key], |row| row.get(0)).optional()
@@ -82,6 +79,11 @@ pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Res
         Ok(json) if *jumps != Jumps::default() => set_meta(connection, "jumps", &json),
         _ => remove_meta(connection, "jumps"),
     }
+}
+
+/// Notes that all numbers can have been sent.
+pub(crate) fn remove_floors(connection: &Connection) -> rusqlite::Result<()> {
+    remove_meta(connection, "floors")
 }
 
 /// The open file.
@@ -180,18 +182,6 @@ impl Store {
             "SELECT MAX(game) FROM (SELECT game FROM events WHERE board = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT 1000)",
         )?;
         statement.query_row(params![board, seq], |row| row.get(0))
-    }
-
-    /// Gives events other numbers, in an order in which no two numbers meet.
-    pub(crate) fn renumber(&mut self, changed: &[Renumbered]) -> rusqlite::Result<()> {
-        let transaction = self.connection.transaction()?;
-        for (n, seq, id, game, json) in changed {
-            transaction.execute(
-                "UPDATE events SET seq = ?2, id = ?3, game = ?4, json = ?5 WHERE n = ?1",
-                params![n, seq, id, game, json],
-            )?;
-        }
-        transaction.commit()
     }
 
     /// Sets how SQLite writes the file, and for a fresh file how it is laid out.
@@ -302,7 +292,7 @@ impl Store {
     pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
         match floors.and_then(|floors| serde_json::to_string(floors).ok()) {
             Some(json) => set_meta(&self.connection, "floors", &json),
-            None => remove_meta(&self.connection, "floors"),
+            None => remove_floors(&self.connection),
         }
     }
 
@@ -317,6 +307,7 @@ impl Store {
     /// Writes a batch: all of it or nothing.
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
+        batch.write_lifted(&transaction)?;
         batch.write_events(&transaction)?;
         batch.write_snapshots(&transaction, now_ms)?;
         batch.write_commands(&transaction)?;

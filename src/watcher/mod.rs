@@ -25,6 +25,7 @@ mod rules;
 mod since;
 pub mod state;
 mod table;
+mod talk_time;
 #[cfg(test)]
 pub(crate) mod testing;
 mod whole;
@@ -378,6 +379,13 @@ impl Watcher {
         }
         let due = self.wire.poll_timeout(self.core.deadline());
         due.map(|due| due - self.before)
+    }
+
+    /// On a line that tells its own times: with `hold`, it still tells what happened before the board can have heard what was asked.
+    /// The conversation stands still until then, and no answer is overdue. The recogniser goes on.
+    pub fn hold_talk(&mut self, now: Millis, hold: bool) {
+        let now = self.time(now);
+        self.wire.hold_talk(now, hold);
     }
 
     /// What the shell should do with the link.

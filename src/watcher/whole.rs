@@ -1,7 +1,7 @@
 //! The wire of a board of any family that tells whole positions. It connects the driver of the family with
 //! the core.
 
-use super::core::Core;
+use super::{core::Core, talk_time::TalkTime};
 use crate::{
     dgt::{CommandBytes, Identity, PieceCode, Wish},
     families::{Driver, Family, Told},
@@ -19,6 +19,7 @@ const QUIET_LOOK_MS: u64 = 1500;
 pub(super) struct Whole {
     family: &'static Family,
     driver: Box<dyn Driver>,
+    talk: TalkTime,
     identity: Identity,
     /// The last position on this link that the core got.
     told: Option<[PieceCode; 64]>,
@@ -33,6 +34,7 @@ impl Whole {
         Self {
             family,
             driver: (family.driver)(),
+            talk: TalkTime::default(),
             identity: Identity::default(),
             told: None,
             looked: Millis(0),
@@ -53,12 +55,13 @@ impl Whole {
     pub(super) fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) {
         let Self {
             driver,
+            talk,
             identity,
             told,
             looked,
             ..
         } = self;
-        driver.bytes(now, bytes, &mut |what| match what {
+        driver.bytes(talk.at(now), bytes, &mut |what| match what {
             Told::Squares(squares) => {
                 let is_new = told.replace(squares) != Some(squares) || core.world.board.gap.is_some();
                 if is_new {
@@ -81,14 +84,19 @@ impl Whole {
     }
 
     pub(super) fn handle_timeout(&mut self, now: Millis, core: &mut Core) {
-        self.driver.handle_timeout(now);
+        self.driver.handle_timeout(self.talk.at(now));
         core.review(now);
         self.looked = now;
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Millis> {
         let look = self.told.map(|_| self.looked + QUIET_LOOK_MS);
-        self.driver.poll_timeout().into_iter().chain(look).min()
+        let talk = self.talk.due(self.driver.poll_timeout());
+        talk.into_iter().chain(look).min()
+    }
+
+    pub(super) fn hold_talk(&mut self, now: Millis, hold: bool) {
+        self.talk.stand(now, hold);
     }
 
     /// Gives the next position to the core even if it is unchanged.

@@ -6,6 +6,7 @@ use super::{
     core::Core,
     late::{Late, Sort},
     since::Since,
+    talk_time::TalkTime,
     whole::Whole,
 };
 use crate::{
@@ -46,6 +47,7 @@ pub(super) enum Wire {
 pub(super) struct Dgt {
     decoder: Decoder,
     session: Session,
+    talk: TalkTime,
     backlog: Backlog,
     late: Late,
     /// What came before the first dump of a link to a shared line, until that comes.
@@ -59,6 +61,7 @@ impl Wire {
             None => Self::Dgt(Box::new(Dgt {
                 decoder: Decoder::new(),
                 session: Session::on_line_of(settings.boards_on_line),
+                talk: TalkTime::default(),
                 backlog: Backlog::default(),
                 late: Late::new(settings.gathered_ms),
                 since: None,
@@ -73,7 +76,9 @@ impl Wire {
                 dgt.decoder.clear();
                 dgt.backlog.end();
                 dgt.late.end();
-                dgt.session.link_up(dgt.backlog.on_line(now));
+                let line = dgt.backlog.on_line(now);
+                dgt.talk.stand(line, false);
+                dgt.session.link_up(dgt.talk.at(line));
                 dgt.since = dgt.session.is_on_shared_line().then(Since::default);
             }
             Self::Whole(whole) => whole.link_up(now),
@@ -86,7 +91,7 @@ impl Wire {
                 dgt.decoder.clear();
                 dgt.backlog.end();
                 dgt.late.end();
-                dgt.session.link_down(dgt.backlog.on_line(now));
+                dgt.session.link_down(dgt.on_talk(now));
                 dgt.since = None;
             }
             Self::Whole(whole) => whole.link_down(),
@@ -110,7 +115,7 @@ impl Wire {
         match self {
             Self::Dgt(dgt) => {
                 let line = dgt.backlog.on_line(now);
-                dgt.session.handle_timeout(line);
+                dgt.session.handle_timeout(dgt.talk.at(line));
                 let due = dgt.late.is_due(line);
                 let ahead = if due { dgt.release(core) } else { 0 };
                 let known = dgt.known(now + ahead).max(core.now);
@@ -141,17 +146,26 @@ impl Wire {
                 let in_core = |due| dgt.backlog.in_core(due);
                 let deadline = deadline.and_then(|due| dgt.late.known_at(dgt.backlog.on_line(due)));
                 let deadline = deadline.map(in_core);
-                let line = Millis::earliest([dgt.session.poll_timeout(), dgt.late.due()]);
+                let talk = dgt.talk.due(dgt.session.poll_timeout());
+                let line = Millis::earliest([talk, dgt.late.due()]);
                 Millis::earliest([line.map(in_core), deadline])
             }
             Self::Whole(whole) => Millis::earliest([whole.poll_timeout(), deadline]),
         }
     }
 
+    /// The board cannot have heard yet what was asked, or can by now: see [`TalkTime`].
+    pub(super) fn hold_talk(&mut self, now: Millis, hold: bool) {
+        match self {
+            Self::Dgt(dgt) => dgt.talk.stand(dgt.backlog.on_line(now), hold),
+            Self::Whole(whole) => whole.hold_talk(now, hold),
+        }
+    }
+
     /// Asks for a dump. A board that tells whole positions does so each time.
     pub(super) fn request_dump(&mut self, now: Millis) {
         match self {
-            Self::Dgt(dgt) => dgt.session.request_dump(dgt.backlog.on_line(now)),
+            Self::Dgt(dgt) => dgt.session.request_dump(dgt.on_talk(now)),
             Self::Whole(whole) => whole.read_anew(),
         }
     }
@@ -160,7 +174,7 @@ impl Wire {
     pub(super) fn make_haste(&mut self, now: Millis) -> bool {
         match self {
             Self::Dgt(dgt) => {
-                dgt.session.make_haste(dgt.backlog.on_line(now));
+                dgt.session.make_haste(dgt.on_talk(now));
                 true
             }
             Self::Whole(_) => false,
@@ -171,14 +185,14 @@ impl Wire {
     /// tells whole positions sends them all the time.
     pub(super) fn request_sign(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
-            dgt.session.request_sign(dgt.backlog.on_line(now));
+            dgt.session.request_sign(dgt.on_talk(now));
         }
     }
 
     /// Asks the board for its log. Only a DGT board has one.
     pub(super) fn request_event_log(&mut self, now: Millis) {
         if let Self::Dgt(dgt) = self {
-            dgt.session.request_event_log(dgt.backlog.on_line(now));
+            dgt.session.request_event_log(dgt.on_talk(now));
         }
     }
 
@@ -199,6 +213,11 @@ impl Wire {
 }
 
 impl Dgt {
+    /// The time of the conversation at `now` of the core.
+    fn on_talk(&self, now: Millis) -> Millis {
+        self.talk.at(self.backlog.on_line(now))
+    }
+
     fn bytes(&mut self, now: Millis, bytes: &[u8], core: &mut Core) -> u64 {
         // No bytes prove nothing.
         if bytes.is_empty() {
@@ -269,13 +288,15 @@ impl Dgt {
         let Self {
             decoder,
             session,
+            talk,
             backlog,
             late,
             since,
         } = self;
         let mut ahead = 0;
+        let on_talk = talk.at(now);
         decoder.push(now, bytes, &mut |message| {
-            session.heard(now, &message);
+            session.heard(on_talk, &message);
             if session.take_gap() {
                 core.unheard();
             }
@@ -296,7 +317,7 @@ impl Dgt {
             }
             ahead += ear.take(now, at, &message, comes);
         });
-        session.check_line(now, decoder.stats());
+        session.check_line(on_talk, decoder.stats());
         core.hardware.line_errors = decoder.stats().damage();
         ahead
     }

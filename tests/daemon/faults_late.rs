@@ -39,9 +39,6 @@ use crate::{
 
 /// How many boards play at a time: for most of it they wait.
 const AT_ONCE: usize = 5;
-/// How long a network with times stands still at the most: a board that seems to leave a question without an answer for some ten seconds
-/// is connected to anew.
-const MOST_TOLD: u64 = 8000;
 /// After this time a game of which half-moves were lost is over.
 const OVER: Duration = Duration::from_secs(25);
 /// What is still to be said when all that `replay` tells is told.
@@ -189,6 +186,12 @@ fn some_time(random: &mut Rng) -> u64 {
         (true, false) => random.u64(1000..=8000),
         (true, true) => random.u64(8000..=60_000),
     }
+}
+
+/// How long a network stands still that carries times: the daemon knows that its questions had not come to the board yet.
+fn some_longer_time(random: &mut Rng) -> u64 {
+    let most = if rounds() > 1 { 60_000 } else { 15_000 };
+    random.u64(most / 2..=most)
 }
 
 /// A hall in which a game is played at a board behind a network.
@@ -344,7 +347,7 @@ async fn bytes_carry_their_times(mut random: Rng) {
     let ms = *random.choice(&[200, 500, 1000]).unwrap();
     let scene = Scene::new(game(&mut random), Some((ms, false)), true).await;
     scene
-        .stands_still(random.u64(1000..=MOST_TOLD), &mut random)
+        .stands_still(some_longer_time(&mut random), &mut random)
         .await;
     assert!(scene.network.is_kept(), "the daemon connected anew");
     scene.game.is_over(&scene.subscriber, "1").await;

@@ -127,9 +127,13 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
             let is_former = |event: &Value| event["formerly"].is_string() || event["unsent_as"].is_string();
             let notice = after.find(|event| !is_former(event) || jump(event).is_some());
             // A notice that got another number itself names those of before.
-            let names =
-                |event| jump(event).is_some_and(|(from, to)| is_former(event) || from <= last && to == seq);
-            if !notice.is_some_and(names) && !begins_far_above(event, last) {
+            let is_of = |(from, to)| from <= last && to == seq;
+            let names = |event| jump(event).is_some_and(|jump| is_former(event) || is_of(jump));
+            // One that was killed before it had named its jump names it later, above the numbers of the other gateway.
+            let is_of_another = notice.is_some_and(|event| jump(event).is_some());
+            let mut later = after.filter(|event| is_of_another && is_former(event));
+            let is_named = notice.is_some_and(names) || later.any(|event| jump(event).is_some_and(is_of));
+            if !is_named && !begins_far_above(event, last) {
                 return Err(format!(
                     "{seq} of board {board} comes after {last}, and {notice:?} names no such jump"
                 ));
@@ -188,14 +192,26 @@ fn a_number_of_another_event_is_found() {
     let two = [event(1, "a"), event(2, "b")];
     let with = |more: &[Value]| numbered(&[&two, more].concat(), "7").map(|events| events.len());
     assert_eq!(with(&[notice(100, 2, 100)]), Ok(3));
-    let mut unsent = event(100, "c");
-    unsent["unsent_as"] = "gw/7/1".into();
-    assert_eq!(with(&[unsent, notice(101, 2, 100)]), Ok(4), "1 is another's");
+    let unsent = |seq: u64, before: u64| {
+        let mut unsent = event(seq, "c");
+        unsent["unsent_as"] = format!("gw/7/{before}").into();
+        unsent
+    };
+    assert_eq!(
+        with(&[unsent(100, 1), notice(101, 2, 100)]),
+        Ok(4),
+        "1 is another's"
+    );
     assert_eq!(
         with(&[again(100, 2, "b"), again(101, 3, "c"), notice(102, 2, 100)]),
         Ok(4),
         "whoever has 2 drops 100"
     );
+    let mut late = notice(301, 2, 100);
+    late["unsent_as"] = "gw/7/102".into();
+    let another = [unsent(100, 3), unsent(101, 4), notice(300, 2, 300)];
+    assert_eq!(with(&[&another[..], &[late.clone()]].concat()), Ok(6));
+    let silent = [unsent(100, 3), event(101, "d"), event(102, "e")];
     let wrong = |more: &[Value], words: &str| {
         let said = with(more).unwrap_err();
         assert!(said.contains(words), "{said}");
@@ -209,6 +225,8 @@ fn a_number_of_another_event_is_found() {
         "under number 3 is missing",
     );
     wrong(&[again(100, 3, "c"), event(102, "d")], "names no such jump");
+    wrong(&another, "names no such jump");
+    wrong(&[&silent[..], &[late]].concat(), "names no such jump");
     wrong(&[event(2, "c")], "twice");
     assert!(nothing_between_is_missing(&two, &[event(1, "a"), event(2, "b"), event(3, "c")]).is_ok());
     assert!(nothing_between_is_missing(&two[1..], &two).is_err());

@@ -8,10 +8,7 @@ use std::{
 
 use dgt2mqtt::{
     event::{Body, Event},
-    journal::{
-        Entry, Journal, KnownNumbers, Written,
-        query::{Filter, each_event},
-    },
+    journal::{Entry, Journal, KnownNumbers, Written},
 };
 
 use crate::{
@@ -19,7 +16,7 @@ use crate::{
     journal_faults::{codes, open, seqs},
 };
 
-fn event(board: &str, seq: u64) -> Event {
+pub fn event(board: &str, seq: u64) -> Event {
     Event {
         v: 1,
         formerly: None,
@@ -40,7 +37,7 @@ fn event(board: &str, seq: u64) -> Event {
     }
 }
 
-async fn append(journal: &Journal, board: &str, seqs: impl IntoIterator<Item = u64>) -> Written {
+pub async fn append(journal: &Journal, board: &str, seqs: impl IntoIterator<Item = u64>) -> Written {
     let entry = Entry {
         board: board.to_owned(),
         events: seqs.into_iter().map(|seq| event(board, seq)).collect(),
@@ -51,7 +48,7 @@ async fn append(journal: &Journal, board: &str, seqs: impl IntoIterator<Item = u
 }
 
 /// Ticks until the journal says what is wrong.
-async fn said(journal: &Journal) -> Vec<&'static str> {
+pub async fn said(journal: &Journal) -> Vec<&'static str> {
     let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         journal.tick().await;
@@ -222,204 +219,6 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     journal.close().await;
     assert_eq!(seqs(&path, "7"), (1..=10).chain(76..=79).collect::<Vec<_>>());
     drop(disk);
-}
-
-/// A process that is killed before any event tells why numbers are missing leaves that to the next one.
-#[tokio::test]
-async fn a_jump_is_named_by_the_next_process_where_none_has_named_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("j.sqlite");
-    for has_unsent in [false, true] {
-        let (journal, _) = open(&path);
-        let last = journal.resume("7").await.last_seq;
-        if has_unsent {
-            append(&journal, "7", [last + 1, last + 2]).await;
-        }
-        let known = KnownNumbers {
-            last: last + 90,
-            ..KnownNumbers::default()
-        };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
-        journal.disputed().wait_for(|is| *is).await.unwrap();
-        let said = journal.lift().await;
-        assert_eq!(codes(&said), ["journal_behind"]);
-        settled.await.unwrap();
-        journal.close().await;
-
-        let (journal, _) = open(&path);
-        let resume = journal.resume("7").await;
-        assert_eq!(resume.untold, said, "nothing was told since");
-        append(&journal, "7", [resume.last_seq + 1]).await;
-        journal.close().await;
-        let (journal, _) = open(&path);
-        let untold = journal.resume("7").await.untold;
-        assert_eq!(codes(&untold), [""; 0], "the next event was the notice");
-        journal.close().await;
-    }
-}
-
-/// A journal that was restored, or lost, gives no game a number under which another one was told.
-#[tokio::test]
-async fn games_that_were_told_since_keep_their_numbers() {
-    let folder = tempfile::tempdir().unwrap();
-    let game = |seq, game| Event {
-        game: Some(game),
-        ..event("7", seq)
-    };
-    let entry = |event: Event| Entry {
-        board: "7".to_owned(),
-        snapshot: Some(format!(
-            "{{\"seq\":{},\"games\":{},\"game\":{{}}}}",
-            event.seq,
-            event.game.unwrap()
-        )),
-        events: vec![event],
-        command: None,
-    };
-    for is_lost in [false, true] {
-        let path = folder.path().join(format!("{is_lost}.sqlite"));
-        if !is_lost {
-            let (journal, _) = open(&path);
-            journal.append(entry(game(1, 2))).await.await.unwrap();
-            journal.close().await;
-        }
-        let (journal, _) = open(&path);
-        let last = journal.resume("7").await.last_seq;
-        // The next game begins before the broker was asked, which knows of the numbers of events no more than the journal does.
-        let next = if is_lost { 1 } else { 3 };
-        journal.append(entry(game(last + 1, next))).await.await.unwrap();
-        let known = KnownNumbers {
-            last: 0,
-            ceiling: 0,
-            game: 4,
-            ..KnownNumbers::default()
-        };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
-        journal.disputed().wait_for(|is| *is).await.unwrap();
-        let notices = journal.lift().await;
-        assert_eq!(codes(&notices), ["journal_behind"]);
-        assert!(
-            notices[0].message.contains("its next game has number 5"),
-            "{notices:?}"
-        );
-        settled.await.unwrap();
-        let resume = journal.resume("7").await;
-        assert_eq!(resume.last_seq, last + 1, "events keep their numbers");
-        let state: serde_json::Value = serde_json::from_str(&resume.snapshot.unwrap()).unwrap();
-        assert!(state["games"] == 5 && state["game"].is_object(), "{state}");
-        journal.close().await;
-        let mut told = Vec::new();
-        let filter = Filter {
-            game: Some(5),
-            ..Filter::default()
-        };
-        each_event(&path, &filter, |kept| {
-            told.push(serde_json::from_str::<Event>(kept.json).unwrap());
-            true
-        })
-        .unwrap();
-        assert_eq!(
-            told,
-            [Event {
-                game: Some(5),
-                ..event("7", last + 1)
-            }]
-        );
-
-        // It is told once: what was taken since is known.
-        let (journal, _) = open(&path);
-        let known = KnownNumbers {
-            last: last + 1,
-            ceiling: 0,
-            game: 5,
-            ..KnownNumbers::default()
-        };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
-        settled.await.unwrap();
-        assert!(!*journal.disputed().borrow());
-        journal.close().await;
-    }
-}
-
-/// Nobody can know whether a broker has what was under way when another took the name over: it comes after the other's
-/// numbers, and says which it had.
-#[tokio::test]
-async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("j.sqlite");
-    let (journal, _) = open(&path);
-    append(&journal, "7", 1..=4).await;
-    let rows = journal.unacked(0, 100).await;
-    journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
-    journal.close().await;
-    let (journal, _) = open(&path);
-    journal.stand_by(false).await;
-    append(&journal, "7", [5]).await;
-    let known = KnownNumbers {
-        last: 9_000_000_000,
-        ceiling: 0,
-        game: 0,
-        ..KnownNumbers::default()
-    };
-    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
-    journal.disputed().wait_for(|is| *is).await.unwrap();
-    assert_eq!(codes(&journal.lift().await), ["journal_behind"]);
-    settled.await.unwrap();
-    let unsent: Vec<Event> = journal
-        .unacked(0, 100)
-        .await
-        .iter()
-        .map(|row| serde_json::from_slice(&row.json).unwrap())
-        .collect();
-    let formerly: Vec<_> = unsent.iter().map(|event| event.formerly.as_deref()).collect();
-    assert_eq!(formerly, [Some("gw/7/3"), Some("gw/7/4"), None]);
-    assert_eq!(
-        unsent[2].unsent_as.as_deref(),
-        Some("gw/7/5"),
-        "the other may have an event of that number"
-    );
-    assert!(unsent.iter().all(|event| event.seq > 9_000_000_000), "{unsent:?}");
-    assert!(unsent.is_sorted_by_key(|event| event.seq));
-    journal.close().await;
-}
-
-/// Another gateway of the name has given the first of these numbers to events of its own, and is gone again.
-#[tokio::test]
-async fn nor_does_it_keep_numbers_that_another_has_given_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("j.sqlite");
-    let (journal, _) = open(&path);
-    append(&journal, "7", 1..=6).await;
-    let rows = journal.unacked(0, 100).await;
-    journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
-    let identity = journal.identity().to_owned();
-    journal.close().await;
-    let (journal, _) = open(&path);
-    assert_eq!(journal.identity(), identity);
-    journal.stand_by(false).await;
-    let known = KnownNumbers {
-        last: 4,
-        ceiling: 4,
-        game: 0,
-        ..KnownNumbers::default()
-    };
-    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
-    let mut disputed = journal.disputed();
-    let is_disputed = disputed.wait_for(|is| *is);
-    tokio::time::timeout(Duration::from_secs(10), is_disputed)
-        .await
-        .expect("numbers 3 and 4 are another's")
-        .unwrap();
-    journal.lift().await;
-    settled.await.unwrap();
-    let rows = journal.unacked(0, 100).await;
-    let unsent: Vec<u64> = rows.iter().map(|row| row.seq).collect();
-    assert_eq!(unsent, [7, 8, 9, 10], "above all that anybody has given out");
-    journal.close().await;
-    std::fs::remove_file(&path).unwrap();
-    let (other, _) = open(&path);
-    assert_ne!(other.identity(), identity);
-    other.close().await;
 }
 
 #[tokio::test]

@@ -20,6 +20,10 @@ use crate::{
 /// How many bytes to the board may wait. If there are more, the port takes nothing any more.
 const MAX_UNSENT: usize = 512;
 
+/// A line that tells its own times is late if it tells something this long (in milliseconds) after it was. Without a delay on the way
+/// it tells at least every 200 ms that nothing was heard.
+const LATE_MS: u64 = 500;
+
 /// An open link.
 pub(super) struct OpenLink {
     pub(super) read: ReadHalf<Box<dyn Io>>,
@@ -84,23 +88,42 @@ impl BoardTask {
             return Ok(());
         };
         for heard in timed.hear(self.shared.clock.now(), bytes)? {
+            self.hold_talk(heard.at);
             // The watcher acts first on what is due before these bytes. Each action may ask for a later one.
             while let Some(due) = self.watcher.poll_timeout().filter(|due| *due <= heard.at) {
                 let due = self.told.map_or(due, |told| due.max(told));
                 self.watcher.handle_timeout(due);
-                self.asked
-                    .extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
+                self.take_questions();
+                self.hold_talk(due);
             }
             if !heard.bytes.is_empty() {
                 self.record(heard.at, || Act::FromBoard(heard.bytes.clone()));
                 self.watcher.handle_bytes(heard.at, &heard.bytes);
             }
             // The next part may have it ask for more, and it holds one command at a time.
-            self.asked
-                .extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
+            self.take_questions();
             self.told = Some(heard.at);
         }
         Ok(())
+    }
+
+    /// Takes what the watcher asks for.
+    fn take_questions(&mut self) {
+        let before = self.asked.len();
+        self.asked
+            .extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
+        if self.told.is_some() && self.asked.len() > before {
+            self.asked_at = Some(self.shared.clock.now());
+        }
+    }
+
+    /// The line has told what happened up to `at`. The board has not heard before that what was asked later.
+    fn hold_talk(&mut self, at: Millis) {
+        let waits = self.asked_at.is_some_and(|asked| at + LATE_MS < asked);
+        if !waits {
+            self.asked_at = None;
+        }
+        self.watcher.hold_talk(at, waits);
     }
 
     pub(super) fn record(&mut self, at: Millis, act: impl FnOnce() -> Act) {
@@ -132,9 +155,8 @@ impl BoardTask {
             while self.watcher.poll_transmit().is_some() {}
             return None;
         };
-        let mut asked = std::mem::take(&mut self.asked);
-        asked.extend(std::iter::from_fn(|| self.watcher.poll_transmit()));
-        for command in asked {
+        self.take_questions();
+        for command in std::mem::take(&mut self.asked) {
             self.record(self.now(), || Act::ToBoard(command.to_vec()));
             match line.timed {
                 Some(_) => line.unsent.extend(to_board(&command).bytes()),

@@ -13,10 +13,14 @@ use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{
+        batch::{Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
         numbers::{GamesMoved, Lift},
     },
 };
+
+/// How many events that wait are looked through for those that nobody has acknowledged: more than a journal holds.
+const MOST_UNANSWERED: usize = 1_000_000;
 
 impl JournalWriter {
     /// Compares with what a broker knows, and answers when events may be sent.
@@ -71,12 +75,20 @@ impl JournalWriter {
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
             self.floors = last.collect();
         }
-        if self.flush() == Written::Disk {
-            match self.store.unacknowledged() {
-                Ok(first) => self.unanswered = first,
-                Err(error) => tracing::warn!(%error, "cannot find which events were not acknowledged"),
+        self.unanswered = match self.flush() {
+            Written::Disk => self.store.unacknowledged().unwrap_or_else(|error| {
+                tracing::warn!(%error, "cannot find which events were not acknowledged");
+                BTreeMap::new()
+            }),
+            // The disk does not know what was acknowledged since it takes no writes.
+            Written::Memory => {
+                let mut first = BTreeMap::new();
+                for row in self.unacked(0, MOST_UNANSWERED) {
+                    first.entry(row.board).or_insert(row.seq);
+                }
+                first
             }
-        }
+        };
         self.keep_floors(true);
     }
 
@@ -109,21 +121,19 @@ impl JournalWriter {
             let from = self.resume(board).last_seq;
             self.jumps.note(board, [from, lift.last_seq(from)], notice);
         }
-        // Before anything jumps: no process knows of the jump by the numbers alone.
-        if let Err(error) = self.store.set_jumps(&self.jumps) {
-            tracing::warn!(%error, "cannot write down which numbers jump");
-        }
+        let mut lifted = self.pending.lifted.take().unwrap_or_default();
+        lifted.jumps = self.jumps.clone();
         let mut notices = Vec::new();
         for (board, lift, notice) in lifts {
-            self.lift_board(&board, &lift);
+            self.lift_board(&board, &lift, &mut lifted);
             notices.push(notice);
         }
+        self.pending.lifted = Some(lifted);
         self.unanswered.clear();
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
         }
-        self.keep_floors(false);
         self.disputed.send_replace(false);
         for answer in self.waiting.drain(..) {
             let _ = answer.send(());
@@ -154,10 +164,10 @@ impl JournalWriter {
         }
     }
 
-    fn lift_board(&mut self, board: &str, lift: &Lift) {
+    fn lift_board(&mut self, board: &str, lift: &Lift, lifted: &mut Lifted) {
         let resume = self.resume(board);
         self.lift_pending(board, lift);
-        if let Err(error) = self.lift_stored(board, lift) {
+        if let Err(error) = self.lift_stored(board, lift, lifted) {
             tracing::error!(%error, "cannot give events of board {board} other numbers");
         }
         let lifted = Resume {
@@ -183,17 +193,35 @@ impl JournalWriter {
         }
     }
 
-    fn lift_stored(&mut self, board: &str, lift: &Lift) -> rusqlite::Result<()> {
-        let stored = self.store.behind(board, lift.floor)?;
-        let lifted = stored.into_iter().filter_map(|(n, _, json)| {
-            let (event, json) = lift.event(&json)?;
-            Some((n, event.seq, event.id, event.game, json))
-        });
-        let lifted: Vec<_> = lifted.collect();
-        if lifted.is_empty() {
-            return Ok(());
+    /// Lifts what is on the disk, where some may have other numbers than those that were given out since.
+    fn lift_stored(&self, board: &str, lift: &Lift, lifted: &mut Lifted) -> rusqlite::Result<()> {
+        let before = lifted.rows.iter().filter(|(_, row)| row.board == board);
+        let mut behind: BTreeMap<_, _> = before
+            .filter(|(_, row)| row.seq > lift.floor)
+            .map(|(n, row)| (*n, row.json.clone()))
+            .collect();
+        for (n, _, json) in self.store.behind(board, lift.floor)? {
+            if !lifted.rows.contains_key(&n) {
+                behind.insert(n, json);
+            }
         }
-        self.store.renumber(&lifted)
+        for (n, json) in behind {
+            if let Some((event, json)) = lift.event(&json) {
+                let (seq, id, game) = (event.seq, event.id, event.game);
+                let board = board.to_owned();
+                lifted.rows.insert(
+                    n,
+                    Renumbered {
+                        board,
+                        seq,
+                        id,
+                        game,
+                        json,
+                    },
+                );
+            }
+        }
+        Ok(())
     }
 }
 

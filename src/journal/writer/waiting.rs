@@ -33,6 +33,7 @@ impl JournalWriter {
             .filter(|row| row.n > after);
         on_disk
             .into_iter()
+            .map(|row| self.pending.by_now(row))
             .chain(in_memory.map(|row| OutboxRow {
                 is_secured,
                 ..row.clone()
