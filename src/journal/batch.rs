@@ -7,7 +7,6 @@ use rusqlite::{Connection, params};
 use super::{
     entry::{AppendError, CommandRecord, OutboxRow},
     jump::Jumps,
-    store,
 };
 use crate::event::Event;
 
@@ -88,20 +87,6 @@ impl Batch {
 
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_urgent() && self.acked.is_empty()
-    }
-
-    /// The highest numbers come first, so that no two numbers meet.
-    pub(super) fn write_lifted(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let Some(lifted) = &self.lifted else {
-            return Ok(());
-        };
-        let mut update = connection
-            .prepare_cached("UPDATE events SET seq = ?2, id = ?3, game = ?4, json = ?5 WHERE n = ?1")?;
-        for (n, new) in lifted.rows.iter().rev() {
-            update.execute(params![n, new.seq, new.id, new.game, new.json])?;
-        }
-        store::set_jumps(connection, &lifted.jumps)?;
-        store::remove_floors(connection)
     }
 
     /// A row of the disk as it is by now.

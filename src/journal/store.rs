@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{
-    batch::{Batch, NewCommand},
+    batch::{Batch, Lifted, NewCommand},
     entry::{CommandRecord, OutboxRow, Resume},
     jump::Jumps,
 };
@@ -81,8 +81,15 @@ pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Res
     }
 }
 
-/// Notes that all numbers can have been sent.
-pub(crate) fn remove_floors(connection: &Connection) -> rusqlite::Result<()> {
+/// The highest numbers come first, so that no two numbers meet.
+fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()> {
+    let mut update = connection
+        .prepare_cached("UPDATE events SET seq = ?2, id = ?3, game = ?4, json = ?5 WHERE n = ?1")?;
+    for (n, new) in lifted.rows.iter().rev() {
+        update.execute(params![n, new.seq, new.id, new.game, new.json])?;
+    }
+    set_jumps(connection, &lifted.jumps)?;
+    // Whatever the journal has by now can be sent.
     remove_meta(connection, "floors")
 }
 
@@ -292,7 +299,7 @@ impl Store {
     pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
         match floors.and_then(|floors| serde_json::to_string(floors).ok()) {
             Some(json) => set_meta(&self.connection, "floors", &json),
-            None => remove_floors(&self.connection),
+            None => remove_meta(&self.connection, "floors"),
         }
     }
 
@@ -307,7 +314,10 @@ impl Store {
     /// Writes a batch: all of it or nothing.
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        batch.write_lifted(&transaction)?;
+        batch
+            .lifted
+            .iter()
+            .try_for_each(|lifted| write_lifted(&transaction, lifted))?;
         batch.write_events(&transaction)?;
         batch.write_snapshots(&transaction, now_ms)?;
         batch.write_commands(&transaction)?;
