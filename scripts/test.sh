@@ -131,7 +131,11 @@ component clippy clippy || { echo "clippy is missing: rustup component add clipp
 
 say "build"
 # What was never built has nothing to go on from, so there is no sense in keeping it for the next change.
-[ -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ] || export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+if [ ! -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ]; then
+    export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+    # Where nobody builds afterwards, lines of backtraces are not worth a tenth of the time.
+    [ -z "${CI:-}" ] || export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-0}"
+fi
 cargo test --locked --no-run
 
 # Each file of tests is a unit, which runs in a process of its own because some set limits of their process. Three lanes
