@@ -160,6 +160,12 @@ impl Bill {
         self.total += nats;
     }
 
+    /// What was paid for `item`.
+    #[must_use]
+    pub fn paid_for(&self, item: Item) -> f32 {
+        self.paid[item as usize]
+    }
+
     /// Adds all items of `other`.
     pub fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.paid.iter_mut().zip(&other.paid) {

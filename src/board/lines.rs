@@ -235,9 +235,9 @@ impl Lines {
     }
 
     /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
-    /// `n` half-moves of the best line or later.
-    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, n: usize) {
-        if self.growth(now, sensed).suspect_answered(n) {
+    /// `n` half-moves of the best line or later; `base` is what stands before its first.
+    pub fn suspect_answered(&mut self, now: Millis, sensed: &Sensed, base: &Arc<Stand>, n: usize) {
+        if self.growth(now, sensed).suspect_answered(base, n) {
             self.rank(now, sensed);
         }
     }

@@ -129,8 +129,11 @@ pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<
             let later = sensed.since(lands) > sensed.since(from);
             later && reply.after(after.placement()) == *sensed.placement()
         };
-        let is_answered = after.candidates().any(|reply| replied(&reply));
-        is_answered.then_some((act, after))
+        // Nothing else looks like castling, and without a clock no press is to be waited for.
+        let castled = act.reason.is_of_castling() && !line.clock_runs;
+        let stands = castled && after.placement() == sensed.placement();
+        let is_answered = || after.candidates().any(|reply| replied(&reply));
+        (stands || is_answered()).then_some((act, after))
     });
     let act = acts.next()?;
     acts.next().is_none().then_some(act)

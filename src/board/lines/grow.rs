@@ -17,6 +17,7 @@ use crate::{
         ply::{Ply, PlyKind},
         sensed::Sensed,
         sleeve::{takes_row_for_fall, with_fall},
+        stand::Stand,
         suspect::{answered, suspects},
         weight,
     },
@@ -187,26 +188,21 @@ impl Growth<'_> {
     }
 
     /// Adds lines in which a player did something against the Laws that nobody pressed for, and his opponent answered, after the first
-    /// `n` half-moves of the best line or later. Returns true when there are such lines.
-    pub(super) fn suspect_answered(&mut self, n: usize) -> bool {
+    /// `n` half-moves of the best line or later; `base` is what stands before its first. Returns true when there are such lines.
+    pub(super) fn suspect_answered(&mut self, base: &Arc<Stand>, n: usize) -> bool {
         let Self { now, sensed, .. } = *self;
-        let best = &self.lines[0].plies;
-        let is_begun = |line: &&Line| {
-            let len = line.plies.len();
-            (n..=best.len()).contains(&len) && best.begin_alike(&line.plies, len, Ply::is_alike)
-        };
+        let least = self.lines[0].bill.paid_for(Item::Lasted);
         let answer = |line: &Line| {
             let (act, left) = answered(line, sensed)?;
-            let step = Self::illegal_step(&act, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
+            let mut step = Self::illegal_step(&act, weight::ANSWERED).and(Item::Unpressed, line.unpressed());
+            if act.reason.is_of_castling() {
+                // What it explains has not differed, however long it took until somebody answered.
+                let differed = line.bill.paid_for(Item::Lasted) - least;
+                step.pay(Item::Lasted, -differed.max(0.0));
+            }
             Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
         };
-        let grown: Vec<_> = self
-            .lines
-            .iter()
-            .map(Box::as_ref)
-            .filter(is_begun)
-            .filter_map(answer)
-            .collect();
+        let grown: Vec<_> = self.begun(base, n).iter().filter_map(answer).collect();
         if grown.is_empty() {
             return false;
         }
@@ -218,6 +214,29 @@ impl Growth<'_> {
             self.on(Bitboard::FULL);
         }
         true
+    }
+
+    /// The best line, and how it was after each number of its half-moves from `n` on. Where such a line was dropped, because what the
+    /// board shows was too dear for it, it is made of the best one.
+    fn begun(&self, base: &Arc<Stand>, n: usize) -> Vec<Line> {
+        let Self { now, sensed, .. } = *self;
+        let best: &Line = &self.lines[0];
+        let mut begun = vec![best.clone()];
+        for len in (n..best.plies.len()).rev() {
+            let is_kept = |line: &&Box<Line>| {
+                line.plies.len() == len && best.plies.begin_alike(&line.plies, len, Ply::is_alike)
+            };
+            let mut kept = self.lines.iter().filter(is_kept).peekable();
+            if kept.peek().is_none() {
+                let after = begun.last().unwrap_or(best);
+                let mut line = after.without_last(base, sensed, now);
+                line.charge(Item::HalfMoves, -weight::PLY);
+                begun.push(line);
+            } else {
+                begun.extend(kept.map(|line| Line::clone(line)));
+            }
+        }
+        begun
     }
 
     /// Adds lines in which pieces fell while the last half-move was made.

@@ -34,7 +34,10 @@ pub(super) fn look(
     let is_new = course.on_record() && !takes_back() && !goes_back() && !positions.explains(seen);
     if is_new {
         let announced = course.announced();
-        course.lines.suspect_answered(ctx.now, ctx.sensed, announced);
+        let base = course.record.stand_at(course.base).clone();
+        course
+            .lines
+            .suspect_answered(ctx.now, ctx.sensed, &base, announced);
     }
 }
 
