@@ -92,7 +92,8 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
 }
 
 /// The act against the Laws of the player to move in `line` that his opponent has answered, where no press tells of either: one
-/// piece was carried where it may not go, and what stands on the board follows from that by one legal half-move of the opponent.
+/// piece was carried where it may not go, and what stands on the board follows from that by one legal half-move of the opponent. Or,
+/// without a clock, castling that is not allowed, which nobody has answered yet.
 pub(super) fn answered(line: &Line, sensed: &Sensed) -> Option<(IllegalAct, Arc<Stand>)> {
     let (stand, hidden) = (&line.stand, line.faults().hidden);
     // One of its kind is read elsewhere: it has gone there, although the line takes it for unread.

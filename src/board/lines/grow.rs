@@ -202,7 +202,16 @@ impl Growth<'_> {
             }
             Some(line.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &step))
         };
-        let grown: Vec<_> = self.begun(base, n).iter().filter_map(answer).collect();
+        let best = self.lines[0].as_ref();
+        let lines = self.lines.iter().map(Box::as_ref);
+        let begun = lines.filter(|line| (n..=best.plies.len()).any(|len| begins(best, line, len)));
+        let mut grown: Vec<_> = begun.filter_map(answer).collect();
+        let castled = |line: &Line| {
+            let last = line.plies.last().map(|last| &last.kind);
+            matches!(last, Some(PlyKind::Illegal(act)) if act.reason.is_of_castling())
+        };
+        // Nothing else looks like castling, so that is looked for where nothing else is.
+        grown.extend(self.dropped(base, n).iter().filter_map(answer).filter(castled));
         if grown.is_empty() {
             return false;
         }
@@ -216,27 +225,21 @@ impl Growth<'_> {
         true
     }
 
-    /// The best line, and how it was after each number of its half-moves from `n` on. Where such a line was dropped, because what the
-    /// board shows was too dear for it, it is made of the best one.
-    fn begun(&self, base: &Arc<Stand>, n: usize) -> Vec<Line> {
+    /// The best line without its last half-moves, as far as `n` leaves some and no line is so: what the board shows was too dear for it
+    /// meanwhile. `base` is what stands before the first.
+    fn dropped(&self, base: &Arc<Stand>, n: usize) -> Vec<Line> {
         let Self { now, sensed, .. } = *self;
-        let best: &Line = &self.lines[0];
-        let mut begun = vec![best.clone()];
+        let best = self.lines[0].as_ref();
+        let mut line = best.clone();
+        let mut dropped = Vec::new();
         for len in (n..best.plies.len()).rev() {
-            let is_kept = |line: &&Box<Line>| {
-                line.plies.len() == len && best.plies.begin_alike(&line.plies, len, Ply::is_alike)
-            };
-            let mut kept = self.lines.iter().filter(is_kept).peekable();
-            if kept.peek().is_none() {
-                let after = begun.last().unwrap_or(best);
-                let mut line = after.without_last(base, sensed, now);
-                line.charge(Item::HalfMoves, -weight::PLY);
-                begun.push(line);
-            } else {
-                begun.extend(kept.map(|line| Line::clone(line)));
+            line = line.without_last(base, sensed, now);
+            line.charge(Item::HalfMoves, -weight::PLY);
+            if !self.lines.iter().any(|other| begins(best, other, len)) {
+                dropped.push(line.clone());
             }
         }
-        begun
+        dropped
     }
 
     /// Adds lines in which pieces fell while the last half-move was made.
@@ -403,4 +406,9 @@ impl Growth<'_> {
             }
         }
     }
+}
+
+/// True when `line` is the first `len` half-moves of `best`.
+fn begins(best: &Line, line: &Line, len: usize) -> bool {
+    line.plies.len() == len && best.plies.begin_alike(&line.plies, len, Ply::is_alike)
 }
