@@ -204,7 +204,7 @@ impl Growth<'_> {
         };
         let best = self.lines[0].as_ref();
         let lines = self.lines.iter().map(Box::as_ref);
-        let begun = lines.filter(|line| (n..=best.plies.len()).any(|len| begins(best, line, len)));
+        let begun = lines.filter(|line| line.plies.len() >= n && begins(best, line));
         let mut grown: Vec<_> = begun.filter_map(answer).collect();
         let castled = |line: &Line| {
             let last = line.plies.last().map(|last| &last.kind);
@@ -232,10 +232,11 @@ impl Growth<'_> {
         let best = self.lines[0].as_ref();
         let mut line = best.clone();
         let mut dropped = Vec::new();
-        for len in (n..best.plies.len()).rev() {
+        while line.plies.len() > n {
             line = line.without_last(base, sensed, now);
             line.charge(Item::HalfMoves, -weight::PLY);
-            if !self.lines.iter().any(|other| begins(best, other, len)) {
+            let is_there = |other: &Line| other.plies.len() == line.plies.len() && begins(best, other);
+            if !self.lines.iter().any(|other| is_there(other)) {
                 dropped.push(line.clone());
             }
         }
@@ -408,7 +409,8 @@ impl Growth<'_> {
     }
 }
 
-/// True when `line` is the first `len` half-moves of `best`.
-fn begins(best: &Line, line: &Line, len: usize) -> bool {
-    line.plies.len() == len && best.plies.begin_alike(&line.plies, len, Ply::is_alike)
+/// True when the half-moves of `line` are the first ones of `best`.
+fn begins(best: &Line, line: &Line) -> bool {
+    best.plies
+        .begin_alike(&line.plies, line.plies.len(), Ply::is_alike)
 }

@@ -75,20 +75,19 @@ impl JournalWriter {
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
             self.floors = last.collect();
         }
-        self.unanswered = match self.flush() {
-            Written::Disk => self.store.unacknowledged().unwrap_or_else(|error| {
-                tracing::warn!(%error, "cannot find which events were not acknowledged");
-                BTreeMap::new()
-            }),
+        match self.flush() {
+            Written::Disk => match self.store.unacknowledged() {
+                Ok(first) => self.unanswered = first,
+                Err(error) => tracing::warn!(%error, "cannot find which events were not acknowledged"),
+            },
             // The disk does not know what was acknowledged since it takes no writes.
             Written::Memory => {
-                let mut first = BTreeMap::new();
+                self.unanswered = BTreeMap::new();
                 for row in self.unacked(0, MOST_UNANSWERED) {
-                    first.entry(row.board).or_insert(row.seq);
+                    self.unanswered.entry(row.board).or_insert(row.seq);
                 }
-                first
             }
-        };
+        }
         self.keep_floors(true);
     }
 

@@ -1,4 +1,5 @@
-//! An illegal move that nobody pressed for, and that the opponent answered: play goes on from it.
+//! An illegal move that nobody pressed for, and that the opponent answered: play goes on from it. Without a clock also castling that is
+//! not allowed, before anybody answers.
 
 use super::{
     cases::Cases, course::Course, doubt::Doubt, finding::Finding, gap::Gap, positions::Positions,
