@@ -327,7 +327,11 @@ impl BoardTask {
                 (read, write, unsent) = (Some(&mut line.read), Some(&mut line.write), &mut line.unsent);
                 (allowance, timed) = (Some(&mut line.allowance), line.timed.as_mut());
             }
+            // Where the machine was busy, what the board told and what is due wait together. The board told it while the time passed,
+            // so it is heard first: silence is no silence where something waits.
             tokio::select! {
+                biased;
+                () = stop.cancelled() => return Ok(String::new()),
                 result = or_never(read.as_mut().map(|r| r.read(&mut buffer))), if again.is_none() => match result {
                     Ok(0) => return Ok("the port is gone".to_owned()),
                     Ok(count) => {
@@ -381,7 +385,6 @@ impl BoardTask {
                     self.tape.iter_mut().for_each(|tape| tape.save(now));
                     self.shared.hardware.tells(self.plan.id.as_str(), self.watcher.hardware());
                 }
-                () = stop.cancelled() => return Ok(String::new()),
             }
         }
     }

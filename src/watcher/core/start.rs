@@ -29,7 +29,7 @@ pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 /// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
 pub(in crate::watcher) struct Setup {
-    /// When the board was first read.
+    /// When the board was first read, or read again after a gap.
     pub(super) read_since: Option<Millis>,
     /// The last initial position that stood on the board.
     pub(super) array: Option<Placement>,
@@ -75,6 +75,7 @@ impl Setup {
     /// nobody knows of. A wrong initial position may have been put right.
     pub(super) fn missed_changes(&mut self, now: Millis, sensed: &Sensed, before: &Placement, unknown: bool) {
         self.missed_until = Some(now);
+        self.read_since = Some(now);
         if let Some(midway) = &mut self.midway {
             midway.missed_changes(before, sensed.placement(), unknown);
         }
@@ -87,7 +88,7 @@ impl Setup {
         }
     }
 
-    /// True where a piece has stood in the middle of the board since that was first read: it has moved there.
+    /// True where a piece has stood in the middle of the board since that was read: it has moved there while nobody looked.
     fn has_moved(&self, placement: &Placement, sensed: &Sensed) -> bool {
         let stood = |square| self.read_since.is_some_and(|since| sensed.since(square) <= since);
         (placement.occupied() & MIDDLE).into_iter().any(stood)

@@ -159,6 +159,8 @@ impl SavedUnread {
             unread.squares.contains(*s) || unread.pieces.iter().any(|(known, _)| *known == code)
         };
         let hidden: Bitboard = best.faults().hidden.into_iter().filter(told).collect();
+        // A daemon that is killed before the board has answered knows them from the snapshot alone.
+        let hidden = hidden | unread.hidden_before;
         let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken || game.doubt.turned;
         let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.unread.noticed.is_empty();
         (!sound).then(|| Self {

@@ -55,6 +55,19 @@ fn a_game_goes_on_where_it_was() {
     assert_eq!(serde_json::to_string(&resumed(&text).snapshot()).unwrap(), text);
 }
 
+/// The daemon may be killed again before the board has answered.
+#[test]
+fn a_piece_that_is_not_read_stays_known_without_the_hypotheses() {
+    let mut saved = in_mid_game();
+    saved["weighed"] = Value::Null;
+    saved["game"]["unread"] =
+        json!({ "hidden": [2], "dead": [], "silent": [], "pieces": [[5, 1]], "noticed": [], "moved": false });
+    let again = |saved: &Value| serde_json::to_value(resumed(&saved.to_string()).snapshot()).unwrap();
+    let once = again(&saved);
+    assert_eq!(once.pointer("/game/unread/hidden"), Some(&json!([2])));
+    assert_eq!(again(&once), once);
+}
+
 /// The watcher knows whose time runs, so the game begins before it has seen how the pawn came there.
 #[test]
 fn a_game_that_begins_with_a_capture_en_passant_goes_on_too() {
