@@ -103,14 +103,21 @@ impl LastShown {
             .checked_add(500)?
             .div_euclid(1000);
         let is_odd = reading.counting()? != self.side();
-        let [left, right] = self.gains_s;
-        let increment = i64::from(left);
-        if left.abs_diff(right) <= 1 && increment >= LEAST_INCREMENT_S {
+        if let Some(increment) = self.increment() {
             self.presses_by_increment(reading, passed, increment)
                 .filter(|presses| presses.is_multiple_of(2) != is_odd)
         } else {
             self.is_short(reading, passed).then_some(usize::from(is_odd))
         }
+    }
+
+    /// What a press adds, in seconds; none where that is too little to tell presses by, or not the same for both players. Where one of
+    /// them has not pressed yet, it is what the other's press added.
+    fn increment(self) -> Option<i64> {
+        let [left, right] = self.gains_s;
+        let is_same = left.abs_diff(right) <= 1 || left.min(right) == 0;
+        let increment = i64::from(left.max(right));
+        (is_same && increment >= LEAST_INCREMENT_S).then_some(increment)
     }
 
     /// The times together fell by what passed, and rose by the increment of each press (all in seconds).

@@ -116,8 +116,8 @@ impl Takebacks<'_> {
         self.course.restart_lines(ctx);
     }
 
-    /// The target of an open irregularity stands on the board.
-    fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
+    /// The target of an open irregularity stands on the board, or has stood there.
+    pub(super) fn restore(&mut self, ctx: &mut Ctx<'_>, i: usize) {
         let open = self.cases.open[i].clone();
         let ruled = open.ruled.and_then(|mv| {
             let best = self.course.lines.all().find(|l| {

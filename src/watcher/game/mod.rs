@@ -34,6 +34,7 @@ mod passed;
 mod periods;
 mod positions;
 pub(in crate::watcher) mod press;
+mod put_right_unseen;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
 mod replaced;
@@ -292,6 +293,7 @@ impl Game {
 
     /// The board is read again after the link was down. Searches for what was played meanwhile.
     pub(super) fn look_after_gap(&mut self, ctx: &mut Ctx<'_>) {
+        self.takebacks().look_for_put_right_unseen(ctx);
         self.gap
             .look_after(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
     }
