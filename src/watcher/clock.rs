@@ -90,7 +90,9 @@ pub(super) struct Clock {
     missed: Option<MissedPresses>,
     /// How many were heard since.
     heard_presses: usize,
-    /// When the last frame came, in milliseconds by the wall clock.
+    /// When the last frame came.
+    heard_at: Millis,
+    /// The same in milliseconds by the wall clock.
     heard_ms: Option<i64>,
 }
 
@@ -146,14 +148,14 @@ impl Clock {
         }
         if self.watch.reading().is_none() {
             self.found_running = reading.running;
-            self.missed = self.shown.map(|shown| shown.missed(&reading, at_ms));
+            self.missed = self.shown.map(|shown| shown.missed(&reading, now, at_ms));
             self.heard_presses = 0;
             let stood = self.shown.filter(|shown| shown.has_stood_until(&reading));
             let stood_from = stood.and_then(|shown| shown.stopped_at);
             let stands_from = (!reading.running).then_some(now);
             self.stopped_at = stood_from.or(stands_from).or(self.stopped_at);
         }
-        self.heard_ms = at_ms;
+        (self.heard_at, self.heard_ms) = (now, at_ms);
         self.watch.heard(now, reading);
         if let Some(side) = self.runs_for {
             self.runs_for(side);
@@ -207,6 +209,7 @@ impl Clock {
             gains_s: self
                 .gains
                 .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
+            at: Some(self.heard_at),
             at_ms: self.heard_ms,
             stopped: !reading.running,
             stopped_at: self.stopped_at,

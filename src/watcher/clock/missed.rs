@@ -36,6 +36,9 @@ pub(in crate::watcher) struct LastShown {
     /// What the last press of each side added, in seconds: left, right; 0 where that is not known.
     #[serde(default)]
     pub(super) gains_s: [u32; 2],
+    /// When it showed this; none where another program heard it.
+    #[serde(skip)]
+    pub(super) at: Option<Millis>,
     /// When it showed this, in milliseconds by the wall clock.
     #[serde(default)]
     pub(super) at_ms: Option<i64>,
@@ -85,23 +88,32 @@ impl LastShown {
         self.stopped && (reading.running || is_same)
     }
 
-    /// The presses before the clock shows `reading`, as its first word after the gap, at `at_ms`.
-    pub(super) fn missed(self, reading: &ClockReading, at_ms: Option<i64>) -> MissedPresses {
+    /// The presses before the clock shows `reading`, as its first word after the gap, at `now`, which is `at_ms` by the wall clock.
+    pub(super) fn missed(self, reading: &ClockReading, now: Millis, at_ms: Option<i64>) -> MissedPresses {
         let side = self.side();
         let fell = self.stood_s.checked_sub(reading.time(side.other()).seconds);
         let once =
             !self.stopped && reading.lever.pressed() == side && fell.is_some_and(|fell| fell <= ONE_PRESS_S);
         MissedPresses {
             once: once.then_some(side),
-            count: self.presses(reading, at_ms).filter(|_| !self.stopped),
+            count: self
+                .passed_ms(now, at_ms)
+                .and_then(|passed| self.presses(reading, passed))
+                .filter(|_| !self.stopped),
         }
     }
 
-    /// How many presses came before the clock shows `reading` at `at_ms`. None where the times do not tell.
-    fn presses(self, reading: &ClockReading, at_ms: Option<i64>) -> Option<usize> {
-        let passed = (at_ms?.checked_sub(self.at_ms?)?)
-            .checked_add(500)?
-            .div_euclid(1000);
+    /// What has passed since, in milliseconds: by the wall clock where another program heard it.
+    fn passed_ms(self, now: Millis, at_ms: Option<i64>) -> Option<i64> {
+        match self.at {
+            Some(at) => i64::try_from(now.since(at)).ok(),
+            None => at_ms?.checked_sub(self.at_ms?),
+        }
+    }
+
+    /// How many presses came in the `passed_ms` before the clock shows `reading`. None where the times do not tell.
+    fn presses(self, reading: &ClockReading, passed_ms: i64) -> Option<usize> {
+        let passed = passed_ms.checked_add(500)?.div_euclid(1000);
         let is_odd = reading.counting()? != self.side();
         if let Some(increment) = self.increment() {
             self.presses_by_increment(reading, passed, increment)

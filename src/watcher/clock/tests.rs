@@ -87,13 +87,23 @@ fn times_tell_whether_a_game_goes_on() {
     }
 }
 
-/// The clock after the presses that are made with these increments (seconds), the left side first, and a gap of so many seconds
-/// before which the left time ran at 500 s and 600 s stood on the right.
+/// The clock after the presses that are made with these increments (seconds), the left side first, and a restart that takes so many
+/// seconds by the wall clock, before which the left time ran at 500 s and 600 s stood on the right.
 fn after_gap(increments: [u32; 2], gap_s: Option<i64>, left: u32, right: u32, lever: Lever) -> Clock {
+    let before = before_gap(increments, gap_s.map(|_| 0));
+    let shown = before.shown().map(|shown| LastShown { at: None, ..shown });
+    let mut clock = Clock::new(ClockSideSetting::Auto);
+    clock.go_on(shown, Millis(0));
+    let reading = ClockReading::of_seconds(left, right, true, lever);
+    clock.heard(Millis(200), reading, gap_s.map(|gap| gap * 1000));
+    clock
+}
+
+/// The clock in the gap that begins at 8 s, which is `began` by the wall clock.
+fn before_gap(increments: [u32; 2], began: Option<i64>) -> Clock {
     let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
     let mut clock = Clock::new(ClockSideSetting::Auto);
     let [left_gains, right_gains] = increments;
-    let began = gap_s.map(|_| 0);
     clock.heard(
         Millis(0),
         frame(500 - left_gains, 600 - right_gains, Lever::LeftHigh),
@@ -107,11 +117,6 @@ fn after_gap(increments: [u32; 2], gap_s: Option<i64>, left: u32, right: u32, le
     clock.heard(Millis(8000), frame(500, 600, Lever::LeftHigh), began);
     clock.gap();
     assert_eq!(clock.presses_since_gap(), None, "the clock is silent");
-    clock.heard(
-        Millis(9000),
-        frame(left, right, lever),
-        gap_s.map(|gap| gap * 1000),
-    );
     clock
 }
 
@@ -139,6 +144,19 @@ fn the_times_tell_how_many_presses_a_gap_had() {
     assert_eq!(presses([30, 30], None), None, "nobody knows how long it was");
     assert_eq!(presses([3, 3], Some(1)), None, "three seconds may be rounding");
     assert_eq!(presses([30, 12], Some(1)), None, "what a press adds is not known");
+    assert_eq!(
+        presses([30, 0], Some(61)),
+        Some(2),
+        "one player has pressed so far"
+    );
+}
+
+#[test]
+fn a_cable_that_was_out_needs_no_wall_clock() {
+    let mut clock = before_gap([30, 30], None);
+    let reading = ClockReading::of_seconds(528, 599, true, Lever::RightHigh);
+    clock.heard(Millis(11_000), reading, None);
+    assert_eq!(clock.presses_since_gap(), Some(1));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::{
     unread::Unread,
 };
 use crate::{
-    board::{Item, Line, Ply, bridge},
+    board::{Item, Line, Ply, PlyKind, bridge},
     event::notice,
     laws::IrregularityKind,
     time::Millis,
@@ -131,7 +131,7 @@ impl Gap {
         course.lines.grow_all(ctx.now, ctx.sensed);
         let best = course.lines.best();
         // Missing pieces may be in hands, or were taken while nobody read the board.
-        let explained = best.misplaced(ctx.sensed).is_empty();
+        let explained = best.misplaced(ctx.sensed).is_empty() && !self.rests_on_offence(best);
         let missing = best.differing().any();
         // The clock does not tell at once whose time runs. Once it does, the watcher compares that with the
         // side to move.
@@ -216,6 +216,17 @@ impl Gap {
             line.charge(Item::Recovered, if i == 0 { 0.0 } else { NOT_FIRST });
             course.lines.add(ctx.now, ctx.sensed, line);
         }
+    }
+
+    /// True when `line` explains a gap, which nothing explained at first, by an offence since, and a piece is missing besides: what was
+    /// played in the gap may make that half-move a legal one.
+    fn rests_on_offence(&self, line: &Line) -> bool {
+        self.unbridged.is_some_and(|gap| {
+            let is_since = |ply: &Ply| matches!(ply.kind, PlyKind::Suspect(_)) && gap.since <= ply.at;
+            matches!(gap.search, NextSearch::AtRest)
+                && line.differing().any()
+                && line.plies.iter().any(is_since)
+        })
     }
 
     /// True when `line` explains a gap by too many half-moves that nobody saw. Without a clock nothing else
@@ -349,11 +360,18 @@ impl Gap {
             )
             && ctx.still_for(REST_MS)
         {
-            self.unbridged = Some(Unbridged {
-                search: NextSearch::AfterChange(ctx.now),
-                ..gap
-            });
+            // `bridge` looks whether a search that found nothing came before.
+            let waited = matches!(gap.search, NextSearch::AtRest);
+            let search = NextSearch::AfterChange(ctx.now);
+            if !waited {
+                self.unbridged = Some(Unbridged { search, ..gap });
+            }
             self.bridge(ctx, course, doubt, self.limits(ctx, cases));
+            if let Some(gap) = &mut self.unbridged
+                && matches!(gap.search, NextSearch::AtRest)
+            {
+                gap.search = search;
+            }
         }
     }
 

@@ -108,7 +108,9 @@ impl Trust<'_> {
                 IrregularityKind::PromotionNotReplaced => self.may_have_been_replaced(finding),
                 // Nobody would hear of it if somebody had not stopped the clock.
                 IrregularityKind::CastlingIncomplete => self.doubt.any() || self.gap.awaits_rest(),
-                IrregularityKind::PressWithoutMove => self.may_make_up_for(finding),
+                IrregularityKind::PressWithoutMove => {
+                    self.may_make_up_for(finding) || self.has_none_since_gap()
+                }
                 // Anybody may have shown a half-move, and the piece goes back. What was pressed, or stopped, would tell.
                 IrregularityKind::MovedOutOfTurn => true,
                 IrregularityKind::IllegalMove => {
@@ -116,6 +118,7 @@ impl Trust<'_> {
                         || self.is_legal_as_shown(ctx, finding)
                         || self.may_be_chess960(finding)
                         || self.may_have_wrong_chip(finding)
+                        || self.lacks_since_gap(ctx)
                 }
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
@@ -155,6 +158,25 @@ impl Trust<'_> {
         let unheard = [CompletedBy::Reply, CompletedBy::Recovered];
         let mut last = own.take(MADE_UP_FOR);
         last.any(|ply| unheard.contains(&self.course.record[ply - 1].completed_by))
+    }
+
+    /// True when squares differ from the record as they did when the board was read again after a gap: more was played in it than the
+    /// record has.
+    fn lacks_since_gap(&self, ctx: &Ctx<'_>) -> bool {
+        let differing = self.course.lines.best().differing();
+        let until = self.gap.missed_until;
+        until.is_some_and(|until| {
+            differing
+                .into_iter()
+                .any(|square| ctx.sensed.since(square) <= until)
+        })
+    }
+
+    /// True when no half-move was heard since nobody read the board, and something changed then: people may have gone back to an
+    /// earlier position, and press until the right time runs.
+    fn has_none_since_gap(&self) -> bool {
+        let until = self.gap.missed_until;
+        until.is_some_and(|until| self.course.record.last().is_none_or(|made| made.at <= until))
     }
 
     /// True when the half-move at which pieces were displaced may be none, and the displaced piece may have made the one that was pressed:
