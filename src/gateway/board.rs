@@ -327,11 +327,17 @@ impl BoardTask {
                 (read, write, unsent) = (Some(&mut line.read), Some(&mut line.write), &mut line.unsent);
                 (allowance, timed) = (Some(&mut line.allowance), line.timed.as_mut());
             }
-            // Where the machine was busy, what the board told and what is due wait together. The board told it while the time passed,
-            // so it is heard first: silence is no silence where something waits.
+            // The end, and what comes once for each entry, wait for nothing. Where the machine was busy, what the board told and what is
+            // due wait together: the board told it while the time passed, so it is heard first. Silence is none where something waits.
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return Ok(String::new()),
+                result = or_never(write.as_mut().map(|w| w.write(unsent.as_slices().0))), if !unsent.is_empty() => match result {
+                    Ok(0) => return Ok("the port takes no more".to_owned()),
+                    Ok(count) => drop(unsent.drain(..count)),
+                    Err(error) => return Ok(error.to_string()),
+                },
+                answer = or_never(self.pending.as_mut().map(|p| &mut p.committed)) => self.committed(answer)?,
                 result = or_never(read.as_mut().map(|r| r.read(&mut buffer))), if again.is_none() => match result {
                     Ok(0) => return Ok("the port is gone".to_owned()),
                     Ok(count) => {
@@ -346,12 +352,6 @@ impl BoardTask {
                     }
                     Err(error) => return Ok(error.to_string()),
                 },
-                result = or_never(write.as_mut().map(|w| w.write(unsent.as_slices().0))), if !unsent.is_empty() => match result {
-                    Ok(0) => return Ok("the port takes no more".to_owned()),
-                    Ok(count) => drop(unsent.drain(..count)),
-                    Err(error) => return Ok(error.to_string()),
-                },
-                answer = or_never(self.pending.as_mut().map(|p| &mut p.committed)) => self.committed(answer)?,
                 Some(command) = commands.recv(), if self.pending.is_none() => self.command(command).await,
                 () = or_never(wake.map(tokio::time::sleep_until)) => {
                     let now = self.now();

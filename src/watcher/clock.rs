@@ -90,8 +90,8 @@ pub(super) struct Clock {
     missed: Option<MissedPresses>,
     /// How many were heard since.
     heard_presses: usize,
-    /// When the last frame came.
-    heard_at: Millis,
+    /// When the last frame came; none where another program heard it.
+    heard_at: Option<Millis>,
     /// The same in milliseconds by the wall clock.
     heard_ms: Option<i64>,
 }
@@ -155,7 +155,7 @@ impl Clock {
             let stands_from = (!reading.running).then_some(now);
             self.stopped_at = stood_from.or(stands_from).or(self.stopped_at);
         }
-        (self.heard_at, self.heard_ms) = (now, at_ms);
+        (self.heard_at, self.heard_ms) = (Some(now), at_ms);
         self.watch.heard(now, reading);
         if let Some(side) = self.runs_for {
             self.runs_for(side);
@@ -206,10 +206,8 @@ impl Clock {
             left: side == ClockSide::Left,
             stood_s: reading.time(side.other()).seconds,
             ran_s: reading.time(side).seconds,
-            gains_s: self
-                .gains
-                .map(|gain| u32::try_from(gain / 1000).unwrap_or_default()),
-            at: Some(self.heard_at),
+            gains_s: self.press_adds(),
+            at: self.heard_at,
             at_ms: self.heard_ms,
             stopped: !reading.running,
             stopped_at: self.stopped_at,
@@ -217,6 +215,22 @@ impl Clock {
             stood_in: self.stood_in,
             unheard_until: self.unheard_until,
         })
+    }
+
+    /// What a press of each side adds, in seconds: left, right. A side that has not pressed yet is taken to get what the other got.
+    fn press_adds(&self) -> [u32; 2] {
+        let heard = self
+            .gains
+            .map(|gain| u32::try_from(gain / 1000).unwrap_or_default());
+        let pressed = self
+            .presses
+            .as_ref()
+            .map(|presses| presses.times.map(|time| time.is_some()));
+        match (pressed, heard) {
+            (Some([true, false]), [left, 0]) => [left; 2],
+            (Some([false, true]), [0, right]) => [right; 2],
+            _ => heard,
+        }
     }
 
     /// Goes on after a gap that began at `now`, before which the clock showed this.
@@ -240,8 +254,9 @@ impl Clock {
 
     /// What comes next is all that the clock did since the gap began. If it stood then, nobody may have logged that it was started.
     pub(super) fn miss_nothing(&mut self) {
-        if let Some(ran) = self.shown.and_then(LastShown::running) {
+        if let Some((shown, ran)) = self.shown.and_then(|shown| Some((shown, shown.running()?))) {
             self.shown = None;
+            (self.heard_at, self.heard_ms) = (shown.at, shown.at_ms);
             self.watch.go_on(ran);
             self.found_running = true;
         }

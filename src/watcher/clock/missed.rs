@@ -14,6 +14,9 @@ const LEAST_INCREMENT_S: i64 = 5;
 /// Four displayed times and two frames, each up to a second old, may differ by this from what passed, in seconds.
 const ROUNDED_S: i64 = 2;
 
+/// Two clocks that agree on how long a gap was differ by no more, in milliseconds.
+const SAME_MS: u64 = 1000;
+
 /// In a gap that is no longer, nobody makes two half-moves more than the lever shows, in seconds,
 const SHORT_GAP_S: i64 = 2;
 
@@ -33,7 +36,7 @@ pub(in crate::watcher) struct LastShown {
     /// Those of the time that ran or would run. An older program did not keep what follows.
     #[serde(default)]
     pub(super) ran_s: u32,
-    /// What the last press of each side added, in seconds: left, right; 0 where that is not known.
+    /// What a press of each side adds, in seconds: left, right; 0 where that is not known.
     #[serde(default)]
     pub(super) gains_s: [u32; 2],
     /// When it showed this; none where another program heard it.
@@ -103,11 +106,19 @@ impl LastShown {
         }
     }
 
-    /// What has passed since, in milliseconds: by the wall clock where another program heard it.
+    /// What has passed since, in milliseconds: by the wall clock where another program heard it. None where the clocks do not agree: a
+    /// machine slept, or its wall clock was set.
     fn passed_ms(self, now: Millis, at_ms: Option<i64>) -> Option<i64> {
-        match self.at {
-            Some(at) => i64::try_from(now.since(at)).ok(),
-            None => at_ms?.checked_sub(self.at_ms?),
+        let here = self.at.and_then(|at| i64::try_from(now.since(at)).ok());
+        let by_wall = at_ms
+            .zip(self.at_ms)
+            .and_then(|(now, then)| now.checked_sub(then));
+        match (here, by_wall) {
+            (Some(here), Some(by_wall)) => {
+                let agree = here.abs_diff(by_wall) <= SAME_MS;
+                agree.then_some(here)
+            }
+            (here, by_wall) => here.or(by_wall),
         }
     }
 
@@ -123,13 +134,11 @@ impl LastShown {
         }
     }
 
-    /// What a press adds, in seconds; none where that is too little to tell presses by, or not the same for both players. Where one of
-    /// them has not pressed yet, it is what the other's press added.
+    /// What a press adds, in seconds; none where that is too little to tell presses by, or not the same for both players.
     fn increment(self) -> Option<i64> {
         let [left, right] = self.gains_s;
-        let is_same = left.abs_diff(right) <= 1 || left.min(right) == 0;
-        let increment = i64::from(left.max(right));
-        (is_same && increment >= LEAST_INCREMENT_S).then_some(increment)
+        let increment = i64::from(left);
+        (left.abs_diff(right) <= 1 && increment >= LEAST_INCREMENT_S).then_some(increment)
     }
 
     /// The times together fell by what passed, and rose by the increment of each press (all in seconds).

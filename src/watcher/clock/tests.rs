@@ -160,6 +160,27 @@ fn a_cable_that_was_out_needs_no_wall_clock() {
 }
 
 #[test]
+fn what_one_player_has_got_the_other_gets_too() {
+    let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
+    let mut clock = Clock::new(ClockSideSetting::Auto);
+    clock.heard(Millis(0), frame(470, 600, Lever::LeftHigh), None);
+    clock.heard(Millis(4000), frame(500, 600, Lever::RightHigh), None);
+    clock.gap();
+    clock.heard(Millis(65_000), frame(520, 579, Lever::RightHigh), None);
+    assert_eq!(clock.presses_since_gap(), Some(2));
+}
+
+#[test]
+fn nobody_knows_how_long_a_machine_slept() {
+    let reading = ClockReading::of_seconds(528, 599, true, Lever::RightHigh);
+    for (wall_ms, presses) in [(3000, Some(1)), (63_000, None)] {
+        let mut clock = before_gap([30, 30], Some(0));
+        clock.heard(Millis(11_000), reading, Some(wall_ms));
+        assert_eq!(clock.presses_since_gap(), presses, "{wall_ms} ms");
+    }
+}
+
+#[test]
 fn what_a_gap_had_is_known_over_a_second_gap_and_with_what_is_pressed_since() {
     let frame = |left, right, lever| ClockReading::of_seconds(left, right, true, lever);
     let mut clock = after_gap([30, 30], Some(1), 499, 600, Lever::LeftHigh);

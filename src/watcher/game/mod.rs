@@ -60,8 +60,7 @@ use std::sync::Arc;
 
 use self::{
     after::Takebacks, cases::Cases, course::Course, finding::Finding, outcome::GameOutcome,
-    overruled::Overruled, positions::Positions, press::PressQueue, put_right_unseen::put_right_unseen,
-    reported::reported, trust::Trust,
+    overruled::Overruled, positions::Positions, press::PressQueue, reported::reported, trust::Trust,
 };
 pub(super) use self::{
     cases::{Ended, Open},
@@ -294,9 +293,6 @@ impl Game {
 
     /// The board is read again after the link was down. Searches for what was played meanwhile.
     pub(super) fn look_after_gap(&mut self, ctx: &mut Ctx<'_>) {
-        if let Some(index) = put_right_unseen(ctx, &self.course, &self.cases) {
-            self.takebacks().restore(ctx, index);
-        }
         self.gap
             .look_after(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
     }

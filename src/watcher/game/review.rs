@@ -3,7 +3,9 @@
 use super::{
     Game, agreed, answered, array, fallen,
     finish::{self, ShownResult},
-    outcome, replaced,
+    outcome,
+    put_right_unseen::put_right_unseen,
+    replaced,
     victim::LeftPawn,
     waits,
 };
@@ -43,6 +45,12 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
     }
     game.unclocked
         .look(ctx, &mut game.course, &game.cases, &game.unread);
+    if let Some(index) = put_right_unseen(ctx, &game.positions(), &game.gap) {
+        // Nobody saw what was played since.
+        game.course.lines.recovering = true;
+        game.takebacks().restore(ctx, index);
+        game.course.lines.recovering = false;
+    }
     answered::look(
         ctx,
         &mut game.course,

@@ -172,8 +172,8 @@ impl Trust<'_> {
         })
     }
 
-    /// True when no half-move was heard since nobody read the board, and something changed then: people may have gone back to an
-    /// earlier position, and press until the right time runs.
+    /// True when no half-move was heard since nobody read the board or the clock: people may have gone back to an earlier position, and
+    /// press until the right time runs.
     fn has_none_since_gap(&self) -> bool {
         let until = self.gap.missed_until;
         until.is_some_and(|until| self.course.record.last().is_none_or(|made| made.at <= until))
