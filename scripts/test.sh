@@ -151,7 +151,7 @@ outputs=$(mktemp -d)
 export outputs
 trap 'rm -rf "$outputs"' EXIT
 cargo=(clippy clippy-core doc-core doc doctests core/package_tree)
-alone=(daemon/faults_kill daemon/faults_flood daemon/families_daemon)
+alone=(daemon/faults_kill daemon/faults_flood daemon/families_daemon browser/dashboard_answers)
 computing_first=(watcher_props core/snapshots core/mate_corpus)
 waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/faults_broker daemon/archive daemon/broadcast_rounds
     browser/dashboard_record browser/dashboard_evenings browser/dashboard_thousand daemon/e2e_bad_input browser/dashboard_hall daemon/cli_init)

@@ -177,7 +177,11 @@ async fn nor_do_accepted_commands_to_a_board_on_a_line() {
 async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
     let folder = tempfile::tempdir().unwrap();
     let mosquitto = Mosquitto::start(folder.path(), "");
-    let game = Played::by_chance(&mut random);
+    // With each command the program looks at the board, which is between what the tape has. In one game the opponent lifts a piece just
+    // when `replay` says the offence, and the position that goes with it would be another.
+    let is_told_apart = |game: &Played| !game.path.ends_with("illegal-while-the-opponent-lifts.dgtcap");
+    let mut games = std::iter::repeat_with(|| Played::by_chance(&mut random));
+    let game = games.find(is_told_apart).unwrap();
     let events = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/event/#").await;
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/1/reply/#").await;
     let (_simulator, config) = wiring.playing(folder.path(), mosquitto.port, &game.path, &[]);
