@@ -5,6 +5,8 @@
 #[macro_use]
 #[path = "help/skipped.rs"]
 mod skipped;
+#[path = "watcher_props/away.rs"]
+mod away;
 #[path = "watcher_props/flags.rs"]
 mod flags;
 #[path = "watcher_props/found.rs"]

@@ -202,11 +202,14 @@ impl Clock {
         }
         let reading = self.watch.reading()?;
         let side = reading.lever.to_move();
+        let heard = self
+            .gains
+            .map(|gain| u32::try_from(gain / 1000).unwrap_or_default());
         Some(LastShown {
             left: side == ClockSide::Left,
             stood_s: reading.time(side.other()).seconds,
             ran_s: reading.time(side).seconds,
-            gains_s: self.press_adds(),
+            gains_s: self.presses.map_or(heard, |presses| presses.add(heard)),
             at: self.heard_at,
             at_ms: self.heard_ms,
             stopped: !reading.running,
@@ -215,22 +218,6 @@ impl Clock {
             stood_in: self.stood_in,
             unheard_until: self.unheard_until,
         })
-    }
-
-    /// What a press of each side adds, in seconds: left, right. A side that has not pressed yet is taken to get what the other got.
-    fn press_adds(&self) -> [u32; 2] {
-        let heard = self
-            .gains
-            .map(|gain| u32::try_from(gain / 1000).unwrap_or_default());
-        let pressed = self
-            .presses
-            .as_ref()
-            .map(|presses| presses.times.map(|time| time.is_some()));
-        match (pressed, heard) {
-            (Some([true, false]), [left, 0]) => [left; 2],
-            (Some([false, true]), [0, right]) => [right; 2],
-            _ => heard,
-        }
     }
 
     /// Goes on after a gap that began at `now`, before which the clock showed this.

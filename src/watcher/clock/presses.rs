@@ -28,6 +28,15 @@ impl Presses {
             })
     }
 
+    /// What a press of each side adds, in seconds, the left one first, where so much was `heard`: a side that has not pressed yet is taken
+    /// to get what the other got.
+    pub(super) fn add(&self, heard: [u32; 2]) -> [u32; 2] {
+        match (self.times, heard) {
+            ([Some(_), None], [gain, 0]) | ([None, Some(_)], [0, gain]) => [gain; 2],
+            _ => heard,
+        }
+    }
+
     /// True when the same time runs as after these presses, and both sides were pressed since.
     pub(super) fn are_past(&self, reading: &ClockReading) -> bool {
         let same_runs = reading.counting() == Some(self.last.other());

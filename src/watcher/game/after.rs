@@ -23,8 +23,8 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// Before the watcher calls a position restored, the target must stand for this long.
-const RESTORED_MS: u64 = 400;
+/// Before the watcher calls a position restored, the target, or what was played from it, must stand for this long.
+pub(super) const RESTORED_MS: u64 = 400;
 /// With the clock stopped, an earlier position must stand for this long.
 const TAKEN_BACK_MS: u64 = 1500;
 /// The same, while the clock runs for the player who takes a half-move back.

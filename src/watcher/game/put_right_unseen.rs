@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Open, gap::Gap, positions::Positions};
+use super::{Open, after::RESTORED_MS, gap::Gap, positions::Positions, trust::APART_MS};
 use crate::{
     board::{Line, Stand, bridge},
     watcher::{
@@ -13,24 +13,20 @@ use crate::{
 
 /// The players have played so many half-moves at most before the board is read again.
 const PLAYED_ON: usize = 2;
-/// This long after the board is read again, hands have put down what they held.
-const LATELY_MS: u64 = 20_000;
-/// What they played must stand for this long.
-const STANDS_MS: u64 = 400;
 
 /// The index of the open irregularity from whose position to reinstate half-moves lead to what stands on the board after a gap, where
 /// none from the position after the irregularity do.
 pub(super) fn put_right_unseen(ctx: &mut Ctx<'_>, positions: &Positions<'_>, gap: &Gap) -> Option<usize> {
     let (course, cases) = (positions.course, positions.cases);
     gap.missed_until
-        .filter(|until| ctx.now.since(*until) <= LATELY_MS)?;
+        .filter(|until| ctx.now.since(*until) <= APART_MS)?;
     let next = course.record.plies() + 1;
     let is_at = |open: &Open| open.ply == next && !open.by_hand && is_shown(open);
     let index = cases.find(is_at)?;
     let seen = ctx.sensed.placement();
     // Players who go back, or set the pieces up anew, play on from elsewhere.
     let goes_back = positions.earlier(seen).is_some() || is_array_as_read(&array_named(seen));
-    if goes_back || course.clock_used && !ctx.clock.runs() || !ctx.still_for(STANDS_MS) {
+    if goes_back || course.clock_used && !ctx.clock.runs() || !ctx.still_for(RESTORED_MS) {
         return None;
     }
     let leads_here = |from: &Arc<Stand>| {

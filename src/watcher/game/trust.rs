@@ -34,7 +34,7 @@ const HINDSIGHT_MS: u64 = 12_000;
 /// If this many pieces are not where the record has them, hands do not hold them all.
 const APART: usize = 2;
 /// This long after the board is read again, hands have put down what they held.
-const APART_MS: u64 = 20_000;
+pub(super) const APART_MS: u64 = 20_000;
 /// After this long without a change, hands are off the board.
 const REST_MS: u64 = 1500;
 
