@@ -13,6 +13,8 @@ mod flags;
 mod found;
 #[path = "watcher_props/gathered.rs"]
 mod gathered;
+#[path = "watcher_props/heard.rs"]
+mod heard;
 #[path = "watcher_props/late.rs"]
 mod late;
 #[path = "watcher_props/lined.rs"]

@@ -11,6 +11,8 @@ pub(crate) struct Said {
     pub(crate) what: Box<Irregularity>,
     /// When it was done.
     pub(crate) at: u64,
+    /// When it was said.
+    pub(crate) said: u64,
     /// It was withdrawn.
     pub(crate) is_withdrawn: bool,
 }
@@ -48,6 +50,7 @@ pub(crate) fn said(events: &[Event]) -> Vec<Said> {
         Body::Irregularity(what) => Some(Said {
             what: what.clone(),
             at: (event.at.unwrap_or(event.t) * 1000.0).round() as u64,
+            said: (event.t * 1000.0).round() as u64,
             is_withdrawn: withdrawn(&event.id),
         }),
         _ => None,

@@ -168,8 +168,9 @@ pub(super) fn begin_mid_game(
     let is_auto = world.settings.orientation == OrientationSetting::Auto;
     let turned = is_auto && !world.board.orientation_shown;
     if let Phase::Game(game) = &mut play.phase {
-        game.doubt.gap = (in_doubt || in_lump || unsure).then_some(0);
-        game.doubt.begun_in_lump = in_lump && !in_doubt && !unsure;
+        if in_doubt || in_lump || unsure {
+            game.doubt.of_beginning(in_lump && !in_doubt && !unsure);
+        }
         game.doubt.absent = absent;
         game.doubt.turned = turned;
         game.gap.missed_until = missed;

@@ -3,7 +3,9 @@
 //! in the record.
 
 use super::{Made, course::Course, record::GameRecord};
-use crate::{board::PlyKind, time::Millis, watcher::ctx::Ctx};
+use shakmaty::Color;
+
+use crate::{board::PlyKind, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
 
 /// This many half-moves in a row that nobody saw are a tale, and put the record in doubt.
 const SEVERAL: usize = 3;
@@ -23,6 +25,8 @@ pub(in crate::watcher) struct Doubt {
     /// Length of the record when the watcher reported the tale of a gap that later play has not yet borne
     /// out.
     pub(in crate::watcher) gap: Option<usize>,
+    /// The watcher took the game up in the middle, and that is the gap: nothing is known of what was played before.
+    pub(in crate::watcher) begun_unheard: bool,
     /// The watcher took the game up in the middle, from readings that came in one lump, and that is the gap.
     /// Then it reports offences as suspicions.
     pub(in crate::watcher) begun_in_lump: bool,
@@ -59,13 +63,19 @@ impl Doubt {
         self.corrected = Some(plies);
     }
 
-    /// What was told of a gap is in doubt no more.
-    pub(in crate::watcher) fn gap_is_known(&mut self) {
-        (self.gap, self.begun_in_lump) = (None, false);
+    /// The watcher took the game up in the middle, perhaps from readings that came in one lump.
+    pub(in crate::watcher) fn of_beginning(&mut self, in_lump: bool) {
+        (self.gap, self.begun_unheard, self.begun_in_lump) = (Some(0), true, in_lump);
     }
 
-    /// Believes the tale of a gap once play has gone on from it for a while.
-    pub(super) fn look(&mut self, course: &Course) {
+    /// What was told of a gap is in doubt no more.
+    pub(in crate::watcher) fn gap_is_known(&mut self) {
+        self.gap = None;
+        (self.begun_unheard, self.begun_in_lump) = (false, false);
+    }
+
+    /// Believes the tale of a gap once play has gone on from it for a while, or where there is none. The time of `turn` runs.
+    pub(super) fn look(&mut self, course: &Course, turn: Option<Color>) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         let record = &course.record;
         if record.len() >= SEVERAL && record[record.len() - SEVERAL..].iter().all(recovered) {
@@ -73,12 +83,35 @@ impl Doubt {
             self.of_gap(self.gap.unwrap_or_else(|| record.plies()));
         }
         let last = || record.iter().rposition(recovered).unwrap_or(0);
+        let best = course.lines.best();
+        // No press is open that may be the other player's.
+        let is_in_step = turn == Some(course.to_move())
+            && best.plies.len() == course.announced()
+            && best.awaits().is_none();
         if let Some(told) = self.gap
-            && record.plies() >= told.max(last()) + BELIEVED
-            && course.lines.best().differing().is_empty()
+            && (record.plies() >= told.max(last()) + BELIEVED || is_in_step && self.hid_no_tale(record, told))
+            && best.differing().is_empty()
         {
             self.gap_is_known();
         }
+    }
+
+    /// True when at most one half-move was made in a gap that was told after `told` half-moves, and no tale is possible: from a position that
+    /// is known, one half-move leads to what stands on the board, or none, and the next ones were heard and pressed for. Hands held pieces
+    /// when the board was read again.
+    fn hid_no_tale(&self, record: &GameRecord, told: usize) -> bool {
+        let is_unseen = |made: &Made| made.completed_by == CompletedBy::Recovered;
+        let is_heard = |made: &Made| {
+            matches!(made.kind, PlyKind::Legal(_)) && made.completed_by == CompletedBy::Clock && made.landed
+        };
+        let before = told.checked_sub(1).and_then(|i| record.get(i));
+        let Some((first, next)) = record.get(told..).and_then(<[Made]>::split_first) else {
+            return false;
+        };
+        let is_known = is_heard(first) || is_unseen(first) && first.kind.legal().is_some();
+        // Where nobody knows what was played before, two half-moves may have been made in the other order.
+        let is_in_order = !self.begun_unheard || next.is_empty();
+        is_in_order && !before.is_some_and(is_unseen) && is_known && next.iter().all(is_heard)
     }
 
     /// An act that was excused because of the board's faults or of a gap is to be reported after all, if somebody stops the clock

@@ -185,7 +185,7 @@ impl Gap {
             said_otherwise(ctx, course);
         }
         let Some(shortest) = shortest else {
-            if self.missed_plies(ctx).is_some()
+            if !self.is_told()
                 && !ctx.still_for(REST_MS)
                 && let Some(gap) = &mut self.unbridged
             {
@@ -349,6 +349,10 @@ impl Gap {
         unread: &Unread,
     ) {
         let Some(gap) = self.unbridged else { return };
+        if self.is_in_turn(ctx, course) {
+            self.unbridged = None;
+            return;
+        }
         if gap.search.is_due(ctx)
             && !waits_for_clock(
                 ctx,
@@ -373,6 +377,18 @@ impl Gap {
                 gap.search = search;
             }
         }
+    }
+
+    /// True when only the clock could tell whether anything was missed, and it tells now that nothing was: the time of the player runs
+    /// whose turn it is. Play goes on, and what comes later is none of the gap, so the watcher waits for no rest.
+    fn is_in_turn(&self, ctx: &Ctx<'_>, course: &Course) -> bool {
+        let asks_clock = |gap: Unbridged| matches!(gap.search, NextSearch::AfterClock(_)) && !gap.is_told();
+        let best = course.lines.best();
+        self.unbridged.is_some_and(asks_clock)
+            && ctx.clock.running() == Some(best.turn())
+            && best.misplaced(ctx.sensed).is_empty()
+            && !self.is_tale(course, best)
+            && !exchanged_unseen(ctx, course)
     }
 
     /// True until a gap that is not explained was searched with the board at rest.

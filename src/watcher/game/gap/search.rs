@@ -1,16 +1,28 @@
 //! Searches for what was played in a gap.
 
-use std::sync::Arc;
+use std::{iter, sync::Arc};
 
-use shakmaty::{Bitboard, Color, Move};
+use shakmaty::{Bitboard, Color, Move, Square};
 
 use crate::{
-    board::{Bill, Item, Line, Placement, PlyKind, Sensed, Stand, bridge, lines::shared},
-    watcher::{ctx::Ctx, game::course::Course},
+    board::{
+        Bill, Item, Line, Placement, Ply, PlyKind, Sensed, Stand,
+        bridge::{Bridges, Limits, bridge},
+        lines::shared,
+    },
+    event::CompletedBy,
+    watcher::{
+        ctx::Ctx,
+        game::{Made, course::Course},
+    },
 };
 
 /// Cost of a half-move that a search found, in nats.
 const RECOVERED: f32 = 0.8;
+/// So many more half-moves are less likely than one that is not pressed for yet.
+const MANY_MORE: usize = 3;
+/// Of more half-moves the watcher does not suppose that the last is not pressed for.
+const UNPRESSED: usize = 3;
 /// Cost of each half-move in which a hypothesis contradicts the record, in nats.
 const CONTRADICTED: f32 = 0.5;
 
@@ -50,20 +62,56 @@ pub(super) fn distinct(lines: Vec<Line>) -> Vec<Line> {
     distinct
 }
 
+/// True when half-moves with these landings, in place of those of the record that may still change, leave out none that was read: a piece
+/// that was read where it went, and has stood there since, went there then.
+fn keeps_read(ctx: &Ctx<'_>, course: &Course, landings: impl Iterator<Item = Option<Square>>) -> bool {
+    let went = |made: &Made| {
+        let was_heard = made.landed && made.completed_by != CompletedBy::Recovered;
+        let (_, to) = made.kind.from_to().filter(|_| was_heard)?;
+        let piece = made.stand.placement().at(to);
+        (piece.is_piece() && ctx.sensed.at(to) == piece && ctx.sensed.since(to) <= made.at).then_some(to)
+    };
+    let landings = landings.chain(iter::repeat(None));
+    let mut both = course.record[course.base..].iter().zip(landings);
+    both.all(|(made, landing)| went(made).is_none_or(|to| landing == Some(to)))
+}
+
+/// The shortest half-moves from `from` to `to` after which the time of `turn` runs. Where they are many more than those after which the
+/// other player is to move, the last of these is not pressed for yet: the board was read between the two.
+fn pressed_or_not(from: &Arc<Stand>, to: &Placement, turn: Option<Color>, limits: Limits) -> Bridges {
+    let in_turn = bridge(from, to, turn, limits);
+    let shortest = in_turn.found.first().map_or(limits.plies + MANY_MORE, Vec::len);
+    let Some(mover) = turn.filter(|_| shortest > MANY_MORE) else {
+        return in_turn;
+    };
+    let limits = Limits {
+        plies: (shortest - MANY_MORE).min(UNPRESSED).min(limits.plies),
+        ..limits
+    };
+    let unpressed = bridge(from, to, Some(!mover), limits);
+    if unpressed.found.is_empty() {
+        in_turn
+    } else {
+        unpressed
+    }
+}
+
 /// Searches from the best hypotheses, by legal half-moves, to the position on the board. Returns the
 /// hypotheses found, and whether the search was cut short.
-pub(super) fn bridged(ctx: &Ctx<'_>, course: &Course, limits: bridge::Limits) -> (Vec<Line>, bool) {
+pub(super) fn bridged(ctx: &Ctx<'_>, course: &Course, limits: Limits) -> (Vec<Line>, bool) {
     let turn = ctx.clock.running();
     let mut found = Vec::new();
     let mut cut = false;
     for root in course.lines.all().take(4) {
-        let mut bridges = bridge::bridge(&root.stand, ctx.sensed.placement(), turn, limits);
+        let mut bridges = pressed_or_not(&root.stand, ctx.sensed.placement(), turn, limits);
         if bridges.found.is_empty() && root.faults().hidden.any() {
-            bridges = bridge::bridge(&root.stand, &standing(root, ctx.sensed), turn, limits);
+            bridges = pressed_or_not(&root.stand, &standing(root, ctx.sensed), turn, limits);
         }
         cut |= bridges.cut;
         found.extend(bridges.found.into_iter().map(|path| recovered(root, path, ctx)));
     }
+    let landing = |ply: &Ply| ply.kind.from_to().map(|(_, to)| to);
+    found.retain(|line: &Line| keeps_read(ctx, course, line.plies.iter().map(landing)));
     (found, cut)
 }
 
@@ -71,7 +119,7 @@ pub(super) fn bridged(ctx: &Ctx<'_>, course: &Course, limits: bridge::Limits) ->
 /// one piece; an exchange takes one of each player off the board.
 pub(super) fn exchanged_unseen(ctx: &Ctx<'_>, course: &Course) -> bool {
     let best = course.lines.best();
-    let gone = |s: &shakmaty::Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
+    let gone = |s: &Square| ctx.sensed.at(*s).is_empty() && ctx.sensed.seen_at(*s).is_none();
     let gone: Bitboard = best.differing().into_iter().filter(gone).collect();
     let of = |color| {
         gone.into_iter()
@@ -85,14 +133,16 @@ pub(super) fn exchanged_unseen(ctx: &Ctx<'_>, course: &Course) -> bool {
 pub(super) fn said_otherwise(ctx: &Ctx<'_>, course: &mut Course) {
     let said = course.announced();
     let root = Line::new(course.record.stand_at(course.base).clone(), ctx.sensed, ctx.now);
-    let limits = bridge::Limits {
+    let limits = Limits {
         plies: said + 1,
         nodes: 30_000,
         most: 8,
     };
-    let paths = bridge::bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
+    let mut paths = bridge(&root.stand, ctx.sensed.placement(), ctx.clock.running(), limits).found;
     let before = course.lines.best().cost_before_plies();
-    for path in paths.into_iter().filter(|path| path.len() >= said) {
+    let landing = |(mv, _): &(Move, Arc<Stand>)| PlyKind::Recovered(*mv).from_to().map(|(_, to)| to);
+    paths.retain(|path| path.len() >= said && keeps_read(ctx, course, path.iter().map(landing)));
+    for path in paths {
         let other = path.iter().zip(&course.record[course.base..]);
         let contradicted = other
             .filter(|((mv, _), made)| made.kind.legal() != Some(*mv))
