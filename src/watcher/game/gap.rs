@@ -34,7 +34,7 @@ const SURELY_FOUND: usize = 2;
 
 /// More unseen half-moves than these are a tale, whatever they explain.
 const TALE: usize = 8;
-/// The same once the watcher has said that nothing explains the gap: half-moves that were heard since follow it.
+/// The same once a search has found nothing: half-moves that were heard since follow the gap.
 const LATE_TALE: usize = 6;
 
 /// If more squares than these are wrong, more happened than a half-move that is under way or a piece that was
@@ -240,7 +240,11 @@ impl Gap {
 
     /// The most half-moves that nobody saw and that are no tale.
     fn most_unseen(&self) -> usize {
-        if self.is_told() { LATE_TALE } else { TALE }
+        if self.is_told() || self.awaits_rest() {
+            LATE_TALE
+        } else {
+            TALE
+        }
     }
 
     /// The beam explains the gap by `missed` half-moves. Looks whether other half-moves explain it as well.
