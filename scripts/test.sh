@@ -46,19 +46,19 @@ component() {
 
 have cargo || { echo "cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
 need cc gcc libc6-dev || { echo "a C compiler is missing: install gcc" >&2; exit 1; }
+# Without these the tests would say less than they claim, so they are a must.
+need mosquitto mosquitto || {
+    echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
+    exit 1
+}
+need openssl openssl || {
+    echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
+    exit 1
+}
 export PYTHONPATH="$PWD/target/tools/python${PYTHONPATH:+:$PYTHONPATH}"
 hadolint=target/tools/hadolint
 # What the tests need besides: it is fetched while the compiler works.
 install_for_tests() {
-    # Without these the tests would say less than they claim, so they are a must.
-    need mosquitto mosquitto || {
-        echo "mosquitto is missing and cannot be installed by this user; install the package mosquitto, then try again" >&2
-        exit 1
-    }
-    need openssl openssl || {
-        echo "openssl is missing and cannot be installed by this user; install the package openssl, then try again" >&2
-        exit 1
-    }
     # Debian keeps the server out of the path; `psql` comes with it. Its tests say themselves when they are skipped.
     need pg_ctlcluster postgresql || echo "PostgreSQL is missing: the archive is not tested" >&2
     # The tests of the page, of what others read and of accessibility say themselves when they are skipped.
@@ -137,7 +137,7 @@ if [ ! -d "${CARGO_TARGET_DIR:-target}/debug/incremental" ]; then
     # Where nobody builds afterwards, lines of backtraces are not worth a tenth of the time.
     [ -z "${CI:-}" ] || export CARGO_PROFILE_DEV_DEBUG="${CARGO_PROFILE_DEV_DEBUG:-0}"
 fi
-cargo test --locked --no-run
+cargo test --locked --no-run || { wait "$installing" || true; exit 1; }
 wait "$installing" || exit 1
 
 say "scripts and containers"
@@ -240,26 +240,27 @@ printf '%s\n' "${computing[@]}" | those_first "${computing_first[@]}" >"$outputs
 printf '%s\n' "${waiting[@]}" | those_first "${waiting_first[@]}" >"$outputs/lanes/waiting"
 # lane NAME: runs the units of a lane.
 lane() {
-    local at_once=1 as=(env)
+    local at_once=1 as=(env) status=0
     case $1 in
         waiting) at_once=${DGT2MQTT_TEST_JOBS:-4} ;;
         computing) at_once=$(nproc) as=(nice -n 10) ;;
         cargo) as=(nice -n 10) ;;
     esac
-    "${as[@]}" xargs -P "$at_once" -I{} bash -c 'unit {}' <"$outputs/lanes/$1" &
-    local units=$! status=0
-    echo "$units" >"$outputs/lanes/$1.pid"
-    wait "$units" || status=$?
+    # xargs takes the place of the shell that tells the number of its process.
+    bash -c 'echo $$ >"$0.pid" && exec "$@" <"$0"' "$outputs/lanes/$1" \
+        "${as[@]}" xargs -P "$at_once" -I{} bash -c 'unit {}' || status=$?
+    rm -f "$outputs/lanes/$1.pid"
     [ "$1" != computing ] || more_wait "$at_once"
     [ "$1" != cargo ] || more_wait 2
     return "$status"
 }
 # more_wait N: so many more units of the waiting lane run at once from now on. A signal tells GNU's xargs so.
 more_wait() {
-    local i
+    local i running
+    running=$(cat "$outputs/lanes/waiting.pid" 2>/dev/null) || return 0
     xargs --version 2>/dev/null | grep -q GNU || return 0
     for ((i = 0; i < $1; i++)); do
-        kill -s USR1 "$(cat "$outputs/lanes/waiting.pid")" 2>/dev/null || return 0
+        kill -s USR1 "$running" 2>/dev/null || return 0
     done
 }
 export -f more_wait

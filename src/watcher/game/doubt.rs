@@ -3,7 +3,7 @@
 //! in the record.
 
 use super::{Made, course::Course, record::GameRecord};
-use shakmaty::Color;
+use shakmaty::Bitboard;
 
 use crate::{board::PlyKind, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
 
@@ -25,6 +25,8 @@ pub(in crate::watcher) struct Doubt {
     /// Length of the record when the watcher reported the tale of a gap that later play has not yet borne
     /// out.
     pub(in crate::watcher) gap: Option<usize>,
+    /// More than one gap is in doubt, or one at several times.
+    pub(in crate::watcher) several: bool,
     /// The watcher took the game up in the middle, and that is the gap: nothing is known of what was played before.
     pub(in crate::watcher) begun_unheard: bool,
     /// The watcher took the game up in the middle, from readings that came in one lump, and that is the gap.
@@ -54,6 +56,7 @@ impl Doubt {
     /// What was played in a gap was told after `plies` half-moves, and nothing bears it out: whatever else is in doubt, it is not
     /// the beginning in a lump alone.
     pub(in crate::watcher) fn of_gap(&mut self, plies: usize) {
+        self.several |= self.gap.is_some_and(|told| told != plies);
         (self.gap, self.begun_in_lump) = (Some(plies), false);
     }
 
@@ -71,11 +74,11 @@ impl Doubt {
     /// What was told of a gap is in doubt no more.
     pub(in crate::watcher) fn gap_is_known(&mut self) {
         self.gap = None;
-        (self.begun_unheard, self.begun_in_lump) = (false, false);
+        (self.begun_unheard, self.begun_in_lump, self.several) = (false, false, false);
     }
 
-    /// Believes the tale of a gap once play has gone on from it for a while, or where there is none. The time of `turn` runs.
-    pub(super) fn look(&mut self, course: &Course, turn: Option<Color>) {
+    /// Believes the tale of a gap once play has gone on from it for a while, or where there is none. The board was read again at `since`.
+    pub(super) fn look(&mut self, ctx: &Ctx<'_>, course: &Course, since: Millis) {
         let recovered = |made: &Made| matches!(made.kind, PlyKind::Recovered(_));
         let record = &course.record;
         if record.len() >= SEVERAL && record[record.len() - SEVERAL..].iter().all(recovered) {
@@ -83,23 +86,23 @@ impl Doubt {
             self.of_gap(self.gap.unwrap_or_else(|| record.plies()));
         }
         let last = || record.iter().rposition(recovered).unwrap_or(0);
-        let best = course.lines.best();
-        // No press is open that may be the other player's.
-        let is_in_step = turn == Some(course.to_move())
-            && best.plies.len() == course.announced()
-            && best.awaits().is_none();
         if let Some(told) = self.gap
-            && (record.plies() >= told.max(last()) + BELIEVED || is_in_step && self.hid_no_tale(record, told))
-            && best.differing().is_empty()
+            && (record.plies() >= told.max(last()) + BELIEVED || self.hid_no_tale(ctx, course, since))
+            && course.lines.best().differing().is_empty()
         {
             self.gap_is_known();
         }
     }
 
-    /// True when at most one half-move was made in a gap that was told after `told` half-moves, and no tale is possible: from a position that
-    /// is known, one half-move leads to what stands on the board, or none, and the next ones were heard and pressed for. Hands held pieces
-    /// when the board was read again.
-    fn hid_no_tale(&self, record: &GameRecord, told: usize) -> bool {
+    /// True when a gap hid no tale: one half-move at most was made in it, the next ones were heard and pressed for, and they account for all
+    /// that has moved since the board was read again, at `since`. Hands held pieces then.
+    fn hid_no_tale(&self, ctx: &Ctx<'_>, course: &Course, since: Millis) -> bool {
+        let (record, best) = (&course.record, course.lines.best());
+        // No press is open that may be the other player's.
+        let is_in_step = ctx.clock.running() == Some(course.to_move())
+            && best.plies.len() == course.announced()
+            && best.awaits().is_none();
+        let told = self.gap.unwrap_or_default();
         let is_unseen = |made: &Made| made.completed_by == CompletedBy::Recovered;
         let is_heard = |made: &Made| {
             matches!(made.kind, PlyKind::Legal(_)) && made.completed_by == CompletedBy::Clock && made.landed
@@ -110,8 +113,22 @@ impl Doubt {
         };
         let is_known = is_heard(first) || is_unseen(first) && first.kind.legal().is_some();
         // Where nobody knows what was played before, two half-moves may have been made in the other order.
-        let is_in_order = !self.begun_unheard || next.is_empty();
-        is_in_order && !before.is_some_and(is_unseen) && is_known && next.iter().all(is_heard)
+        let is_in_order = !self.begun_unheard || told == 0 && next.is_empty();
+        let placement = |ply: usize| record.stand_at(ply).placement();
+        let is_shown = placement(record.plies()) == ctx.sensed.placement();
+        let moved = (told..record.plies())
+            .map(|ply| placement(ply).differing(placement(ply + 1)))
+            .fold(Bitboard::EMPTY, |moved, ply| moved | ply);
+        let is_all = (ctx.sensed.changed_since(since + 1) & !moved).is_empty();
+        is_in_step
+            && is_in_order
+            && !self.several
+            && !self.begun_in_lump
+            && is_known
+            && !before.is_some_and(is_unseen)
+            && next.iter().all(is_heard)
+            && is_shown
+            && is_all
     }
 
     /// An act that was excused because of the board's faults or of a gap is to be reported after all, if somebody stops the clock

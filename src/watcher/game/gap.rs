@@ -120,6 +120,12 @@ impl Gap {
         }
     }
 
+    /// When the board was read again after the last gap, which may have been before the game began.
+    pub(super) fn read_again(&self) -> Millis {
+        self.missed_until
+            .map_or(self.read_since, |until| until.min(self.read_since))
+    }
+
     /// Searches for legal half-moves from the hypotheses to the position on the board.
     pub(in crate::watcher) fn bridge(
         &mut self,
@@ -188,6 +194,7 @@ impl Gap {
             if !self.is_told()
                 && !ctx.still_for(REST_MS)
                 && let Some(gap) = &mut self.unbridged
+                && !ctx.passed(gap.since, GIVEN_UP_MS)
             {
                 gap.search = NextSearch::AtRest;
                 return;
@@ -366,7 +373,7 @@ impl Gap {
                     unread,
                 },
             )
-            && ctx.still_for(REST_MS)
+            && (ctx.still_for(REST_MS) || self.awaits_rest() && ctx.passed(gap.since, GIVEN_UP_MS))
         {
             // `bridge` looks whether a search that found nothing came before.
             let waited = matches!(gap.search, NextSearch::AtRest);

@@ -103,7 +103,7 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
     if game.is_watched() && game.doubt.is_excused_no_more(ctx, &game.course) {
         game.accuse_of_last(ctx);
     }
-    game.doubt.look(&game.course, ctx.clock.running());
+    game.doubt.look(ctx, &game.course, game.gap.read_again());
     if game.is_watched() {
         game.lump
             .tell(ctx, &game.course, &mut game.cases, &mut game.hands);

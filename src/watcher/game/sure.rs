@@ -119,6 +119,7 @@ impl Trust<'_> {
                         || self.may_be_chess960(finding)
                         || self.may_have_wrong_chip(finding)
                         || self.lacks_since_gap(ctx)
+                        || self.began_in_gap(ctx, finding)
                 }
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
@@ -170,6 +171,14 @@ impl Trust<'_> {
                 .into_iter()
                 .any(|square| ctx.sensed.since(square) <= until)
         })
+    }
+
+    /// True when a square of the act had changed in this turn when the board was read again after a gap: nobody heard what became of it
+    /// before.
+    fn began_in_gap(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
+        let turn_began = self.turn_began(finding.ply);
+        let is_unheard = |square| (turn_began..=self.gap.read_again()).contains(&ctx.sensed.since(square));
+        self.gap.missed_until.is_some() && finding.squares.into_iter().any(is_unheard)
     }
 
     /// True when no half-move was heard since nobody read the board or the clock: people may have gone back to an earlier position, and

@@ -128,6 +128,9 @@ struct SavedUnread {
     strayed: bool,
     /// Length of the record when the watcher reported the tale of a gap that later play has not borne out.
     gap: Option<SavedPlies>,
+    /// More than one gap is in doubt.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    several: bool,
     /// That gap is the beginning of the game.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     begun_unheard: bool,
@@ -181,6 +184,7 @@ impl SavedUnread {
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
             gap: game.doubt.gap.map(Into::into),
+            several: game.doubt.several,
             begun_unheard: game.doubt.begun_unheard,
             begun_in_lump: game.doubt.is_begun_in_lump(),
             absent: game.doubt.absent,
@@ -201,6 +205,7 @@ impl SavedUnread {
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
         game.doubt.gap = self.gap.map(Into::into);
+        game.doubt.several = self.several;
         game.doubt.begun_unheard = self.begun_unheard;
         game.doubt.begun_in_lump = self.begun_in_lump;
         game.doubt.absent = self.absent;
