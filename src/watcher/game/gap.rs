@@ -361,7 +361,7 @@ impl Gap {
     ) {
         let Some(gap) = self.unbridged else { return };
         if self.is_in_turn(ctx, course) {
-            self.unbridged = None;
+            self.bridge(ctx, course, doubt, self.limits(ctx, cases));
             return;
         }
         if gap.search.is_due(ctx)
