@@ -53,7 +53,9 @@ pub(super) fn begin(world: &mut World, play: &mut Play, now: Millis, array: &Pla
         game.course.take_lines(lines);
     }
     game.gap.missed_until = missed;
-    game.doubt.gap = unseen.then_some(0);
+    if unseen {
+        game.doubt.of_gap(0);
+    }
     game.doubt.absent = lacks_unplayed(array) && is_far_from_array(array);
     game.course.lines.set_clock_runs(world.clock.runs());
     game.course.clock_used = world.clock.runs();

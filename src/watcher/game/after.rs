@@ -277,7 +277,7 @@ impl Takebacks<'_> {
             self.cases.resolve(ctx, self.course, i, how);
         }
         // The half-moves that explained the gap are off the record, so nothing of them is in doubt.
-        if self.doubt.gap.is_some_and(|told| told > ply) {
+        if self.doubt.gap.is_some_and(|told| told.plies > ply) {
             self.doubt.gap_is_known();
         }
         self.course.restart_lines(ctx);

@@ -15,6 +15,27 @@ const BELIEVED: usize = 20;
 /// A person who stops the clock within this time after a press has noticed what was done.
 pub(super) const NOTICED_MS: u64 = 8000;
 
+/// A gap of which the watcher told what was played, and that later play has not yet borne out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::watcher) struct Told {
+    /// Length of the record when the watcher told it.
+    pub(in crate::watcher) plies: usize,
+    pub(in crate::watcher) of: Of,
+}
+
+/// Which gap it is that is in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::watcher) enum Of {
+    /// One, in the game.
+    Gap,
+    /// The watcher took the game up in the middle: nothing is known of what was played before.
+    Beginning,
+    /// The watcher took the game up in the middle, from readings that came in one lump. Then it reports offences as suspicions.
+    BeginningInLump,
+    /// More than one, or one at several times.
+    Several,
+}
+
 /// Why the record is in doubt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::watcher) struct Doubt {
@@ -22,16 +43,7 @@ pub(in crate::watcher) struct Doubt {
     pub(in crate::watcher) unread: bool,
     /// The board did not read a piece where it went.
     pub(in crate::watcher) strayed: bool,
-    /// Length of the record when the watcher reported the tale of a gap that later play has not yet borne
-    /// out.
-    pub(in crate::watcher) gap: Option<usize>,
-    /// More than one gap is in doubt, or one at several times.
-    pub(in crate::watcher) several: bool,
-    /// The watcher took the game up in the middle, and that is the gap: nothing is known of what was played before.
-    pub(in crate::watcher) begun_unheard: bool,
-    /// The watcher took the game up in the middle, from readings that came in one lump, and that is the gap.
-    /// Then it reports offences as suspicions.
-    pub(in crate::watcher) begun_in_lump: bool,
+    pub(in crate::watcher) gap: Option<Told>,
     /// The watcher took the game up from readings of a board that does not read all pieces. For the rest of
     /// the game, pieces that the record does not have may stand on the board.
     pub(in crate::watcher) absent: bool,
@@ -56,8 +68,13 @@ impl Doubt {
     /// What was played in a gap was told after `plies` half-moves, and nothing bears it out: whatever else is in doubt, it is not
     /// the beginning in a lump alone.
     pub(in crate::watcher) fn of_gap(&mut self, plies: usize) {
-        self.several |= self.gap.is_some_and(|told| told != plies);
-        (self.gap, self.begun_in_lump) = (Some(plies), false);
+        let of = match self.gap {
+            None => Of::Gap,
+            Some(told) if told.plies != plies => Of::Several,
+            Some(told) if told.of == Of::BeginningInLump => Of::Beginning,
+            Some(told) => told.of,
+        };
+        self.gap = Some(Told { plies, of });
     }
 
     /// The record of `plies` half-moves is corrected: it was wrong, and may be wrong elsewhere.
@@ -68,13 +85,17 @@ impl Doubt {
 
     /// The watcher took the game up in the middle, perhaps from readings that came in one lump.
     pub(in crate::watcher) fn of_beginning(&mut self, in_lump: bool) {
-        (self.gap, self.begun_unheard, self.begun_in_lump) = (Some(0), true, in_lump);
+        let of = if in_lump {
+            Of::BeginningInLump
+        } else {
+            Of::Beginning
+        };
+        self.gap = Some(Told { plies: 0, of });
     }
 
     /// What was told of a gap is in doubt no more.
     pub(in crate::watcher) fn gap_is_known(&mut self) {
         self.gap = None;
-        (self.begun_unheard, self.begun_in_lump, self.several) = (false, false, false);
     }
 
     /// Believes the tale of a gap once play has gone on from it for a while, or where there is none. The board was read again at `since`.
@@ -83,52 +104,15 @@ impl Doubt {
         let record = &course.record;
         if record.len() >= SEVERAL && record[record.len() - SEVERAL..].iter().all(recovered) {
             // Nobody saw these half-moves, so the record may be wrong.
-            self.of_gap(self.gap.unwrap_or_else(|| record.plies()));
+            self.of_gap(self.gap.map_or_else(|| record.plies(), |told| told.plies));
         }
         let last = || record.iter().rposition(recovered).unwrap_or(0);
         if let Some(told) = self.gap
-            && (record.plies() >= told.max(last()) + BELIEVED || self.hid_no_tale(ctx, course, since))
+            && (record.plies() >= told.plies.max(last()) + BELIEVED || hid_no_tale(ctx, course, told, since))
             && course.lines.best().differing().is_empty()
         {
             self.gap_is_known();
         }
-    }
-
-    /// True when a gap hid no tale: one half-move at most was made in it, the next ones were heard and pressed for, and they account for all
-    /// that has moved since the board was read again, at `since`. Hands held pieces then.
-    fn hid_no_tale(&self, ctx: &Ctx<'_>, course: &Course, since: Millis) -> bool {
-        let (record, best) = (&course.record, course.lines.best());
-        // No press is open that may be the other player's.
-        let is_in_step = ctx.clock.running() == Some(course.to_move())
-            && best.plies.len() == course.announced()
-            && best.awaits().is_none();
-        let told = self.gap.unwrap_or_default();
-        let is_unseen = |made: &Made| made.completed_by == CompletedBy::Recovered;
-        let is_heard = |made: &Made| {
-            matches!(made.kind, PlyKind::Legal(_)) && made.completed_by == CompletedBy::Clock && made.landed
-        };
-        let before = told.checked_sub(1).and_then(|i| record.get(i));
-        let Some((first, next)) = record.get(told..).and_then(<[Made]>::split_first) else {
-            return false;
-        };
-        let is_known = is_heard(first) || is_unseen(first) && first.kind.legal().is_some();
-        // Where nobody knows what was played before, two half-moves may have been made in the other order.
-        let is_in_order = !self.begun_unheard || told == 0 && next.is_empty();
-        let placement = |ply: usize| record.stand_at(ply).placement();
-        let is_shown = placement(record.plies()) == ctx.sensed.placement();
-        let moved = (told..record.plies())
-            .map(|ply| placement(ply).differing(placement(ply + 1)))
-            .fold(Bitboard::EMPTY, |moved, ply| moved | ply);
-        let is_all = (ctx.sensed.changed_since(since + 1) & !moved).is_empty();
-        is_in_step
-            && is_in_order
-            && !self.several
-            && !self.begun_in_lump
-            && is_known
-            && !before.is_some_and(is_unseen)
-            && next.iter().all(is_heard)
-            && is_shown
-            && is_all
     }
 
     /// An act that was excused because of the board's faults or of a gap is to be reported after all, if somebody stops the clock
@@ -156,8 +140,46 @@ impl Doubt {
 
     /// True while only the beginning of the game is in doubt, because the watcher read it in one lump.
     pub(in crate::watcher) fn is_begun_in_lump(&self) -> bool {
-        self.begun_in_lump && self.gap == Some(0)
+        self.gap.is_some_and(|told| told.of == Of::BeginningInLump)
     }
+}
+
+/// True when a gap hid no tale: one half-move at most was made in it, the next ones were heard and pressed for, and they account for all
+/// that has moved since the board was read again, at `since`. Hands held pieces then.
+fn hid_no_tale(ctx: &Ctx<'_>, course: &Course, Told { plies: told, of }: Told, since: Millis) -> bool {
+    let (record, best) = (&course.record, course.lines.best());
+    // No press is open that may be the other player's.
+    let is_in_step = ctx.clock.running() == Some(course.to_move())
+        && best.plies.len() == course.announced()
+        && best.awaits().is_none();
+    let is_unseen = |made: &Made| made.completed_by == CompletedBy::Recovered;
+    let is_heard = |made: &Made| {
+        matches!(made.kind, PlyKind::Legal(_)) && made.completed_by == CompletedBy::Clock && made.landed
+    };
+    let before = told.checked_sub(1).and_then(|i| record.get(i));
+    let Some((first, next)) = record.get(told..).and_then(<[Made]>::split_first) else {
+        return false;
+    };
+    let is_known = is_heard(first) || is_unseen(first) && first.kind.legal().is_some();
+    // Where nobody knows what was played before, two half-moves may have been made in the other order.
+    let is_in_order = match of {
+        Of::Gap => true,
+        Of::Beginning => next.is_empty(),
+        Of::BeginningInLump | Of::Several => false,
+    };
+    let placement = |ply: usize| record.stand_at(ply).placement();
+    let is_shown = placement(record.plies()) == ctx.sensed.placement();
+    let moved = (told..record.plies())
+        .map(|ply| placement(ply).differing(placement(ply + 1)))
+        .fold(Bitboard::EMPTY, |moved, ply| moved | ply);
+    let is_all = (ctx.sensed.changed_since(since + 1) & !moved).is_empty();
+    is_in_step
+        && is_in_order
+        && is_known
+        && !before.is_some_and(is_unseen)
+        && next.iter().all(is_heard)
+        && is_shown
+        && is_all
 }
 
 /// The half-move `ply`, where it is the last of the record and an act that the watcher took as it stood.
@@ -180,18 +202,17 @@ pub(super) fn is_noticed(stopped: Option<Millis>, pressed: Millis) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Doubt;
+    use super::{Doubt, Of};
 
     #[test]
     fn a_gap_is_in_doubt_however_the_game_began() {
-        let mut doubt = Doubt {
-            gap: Some(0),
-            begun_in_lump: true,
-            ..Doubt::default()
-        };
+        let mut doubt = Doubt::default();
+        doubt.of_beginning(true);
         assert!(!doubt.any() && doubt.is_begun_in_lump());
         // Before the first half-move the cable was out.
         doubt.of_gap(0);
         assert!(doubt.any() && !doubt.is_begun_in_lump());
+        doubt.of_gap(4);
+        assert_eq!(doubt.gap.map(|told| told.of), Some(Of::Several));
     }
 }

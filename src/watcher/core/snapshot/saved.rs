@@ -18,8 +18,16 @@ use crate::{
         Rules, Table,
         clock::Presses,
         game::{
-            Game, Open, accuse::promotion_ways, cases::Cases, course::Course, flags::Flags,
-            overruled::Overruled, recall::WholeRecord, record::Former, unclocked::Unclocked,
+            Game, Open,
+            accuse::promotion_ways,
+            cases::Cases,
+            course::Course,
+            doubt::{Of, Told},
+            flags::Flags,
+            overruled::Overruled,
+            recall::WholeRecord,
+            record::Former,
+            unclocked::Unclocked,
         },
     },
 };
@@ -168,6 +176,7 @@ impl SavedUnread {
         // A daemon that is killed before the board has answered knows them from the snapshot alone.
         let hidden = hidden | unread.hidden_before;
         let doubted = game.doubt.any() || game.doubt.gap.is_some() || game.doubt.shaken || game.doubt.turned;
+        let is_of = |of| game.doubt.gap.is_some_and(|told| told.of == of);
         let sound = hidden.is_empty() && unread.is_empty() && !doubted && game.unread.noticed.is_empty();
         (!sound).then(|| Self {
             hidden: indices(hidden),
@@ -183,16 +192,30 @@ impl SavedUnread {
             looked: unread.looked.into(),
             moved: game.doubt.unread,
             strayed: game.doubt.strayed,
-            gap: game.doubt.gap.map(Into::into),
-            several: game.doubt.several,
-            begun_unheard: game.doubt.begun_unheard,
-            begun_in_lump: game.doubt.is_begun_in_lump(),
+            gap: game.doubt.gap.map(|told| told.plies.into()),
+            several: is_of(Of::Several),
+            begun_unheard: is_of(Of::Beginning) || is_of(Of::BeginningInLump),
+            begun_in_lump: is_of(Of::BeginningInLump),
             absent: game.doubt.absent,
             turned: game.doubt.turned,
             corrected: game.doubt.shaken,
             corrected_at: game.doubt.corrected.map(Into::into),
             excused: game.doubt.excused.map(Into::into),
         })
+    }
+
+    /// Which gap is in doubt. Several first: an older snapshot keeps beside it how the game began.
+    fn gap_of(&self) -> Of {
+        match self {
+            Self { several: true, .. } => Of::Several,
+            Self {
+                begun_in_lump: true, ..
+            } => Of::BeginningInLump,
+            Self {
+                begun_unheard: true, ..
+            } => Of::Beginning,
+            _ => Of::Gap,
+        }
     }
 
     fn restore(&self, game: &mut Game) {
@@ -204,10 +227,10 @@ impl SavedUnread {
         game.unread.looked = self.looked.into();
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
-        game.doubt.gap = self.gap.map(Into::into);
-        game.doubt.several = self.several;
-        game.doubt.begun_unheard = self.begun_unheard;
-        game.doubt.begun_in_lump = self.begun_in_lump;
+        game.doubt.gap = self.gap.map(|plies| Told {
+            plies: plies.into(),
+            of: self.gap_of(),
+        });
         game.doubt.absent = self.absent;
         game.doubt.turned = self.turned;
         game.doubt.shaken = self.corrected;
