@@ -321,6 +321,10 @@ fn of_play(events: &[Value], exactly: bool) -> Vec<Value> {
     for event in &mut events {
         // The number of a round is of the gateway.
         event.as_object_mut().unwrap().remove("round");
+        if event["type"] == "board_disconnected" {
+            // A capture says that the link went down, not why.
+            event.as_object_mut().unwrap().remove("reason");
+        }
     }
     for event in events.iter_mut().filter(|_| !exactly) {
         let fields = event.as_object_mut().unwrap();
