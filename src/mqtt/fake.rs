@@ -117,6 +117,10 @@ impl BrokerLink for FakeLink {
     fn disconnect(&mut self) {
         self.0.happens(LinkEvent::Closed(closed(Cause::Unknown)));
     }
+
+    fn abandon(&mut self, _reason: &str) {
+        self.disconnect();
+    }
 }
 
 impl Dial for Script {

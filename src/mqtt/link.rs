@@ -164,6 +164,10 @@ pub trait BrokerLink: Send {
 
     /// Says good-bye after what was handed over; `Closed` follows.
     fn disconnect(&mut self);
+
+    /// Ends the connection without sending what was handed over and has not left yet; `Closed` follows, with this reason. Where nothing
+    /// waits, it says good-bye.
+    fn abandon(&mut self, reason: &str);
 }
 
 /// Makes connections.

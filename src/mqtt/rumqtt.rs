@@ -247,6 +247,15 @@ impl BrokerLink for RumqttLink {
         // If the library's queue is full, the caller's bound ends the connection instead.
         let _ = self.client.try_disconnect();
     }
+
+    fn abandon(&mut self, reason: &str) {
+        if self.handed.is_empty() {
+            return self.disconnect();
+        }
+        // The library would send what waits in its queue before the good-bye.
+        self.poll = None;
+        self.closed = Some(Closed::because(reason));
+    }
 }
 
 impl RumqttLink {

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    claim::STOOD_STILL,
     command,
     lasting::{Lasting, StateLog},
     link::{Arrived, BrokerLink, Cause, Closed, LinkEvent, Publication, Qos, Ticket},
@@ -145,6 +146,10 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             if let Some(closed) = self.look_at_the_watch() {
                 return closed;
+            }
+            if self.may_send() && self.turned_at.elapsed() > STOOD_STILL {
+                // It stood still in this turn: nothing of what was handed over may leave.
+                continue;
             }
             let wake = tokio::time::Instant::from_std(self.wake());
             tokio::select! {

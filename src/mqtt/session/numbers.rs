@@ -79,10 +79,12 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let stood = std::mem::replace(&mut self.turned_at, Instant::now()).elapsed();
         let may_have_lost = stood > STOOD_STILL && self.core.claim.holds();
         if may_have_lost {
-            tracing::warn!(
+            let reason = format!(
                 "this process stood still for {stood:.1?}: the broker is asked anew who has our name"
             );
-            self.ask_anew();
+            tracing::warn!("{reason}");
+            self.asks_anew = true;
+            self.link.abandon(&reason);
         }
         may_have_lost
     }
