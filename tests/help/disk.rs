@@ -71,9 +71,14 @@ pub struct ImageDisk {
 }
 
 impl ImageDisk {
-    /// Makes one and mounts it; none, with a message, where that is not allowed.
+    /// Makes one of 16 MiB and mounts it; none, with a message, where that is not allowed.
     pub fn make(image: &Path, at: &Path) -> Option<Self> {
-        fs::write(image, vec![0; 16 << 20]).unwrap();
+        Self::make_of(16, image, at)
+    }
+
+    /// The same of another size, in MiB.
+    pub fn make_of(mib: usize, image: &Path, at: &Path) -> Option<Self> {
+        fs::write(image, vec![0; mib << 20]).unwrap();
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(image).status();
         if !made.is_ok_and(|status| status.success()) {
             skipped!("mkfs.ext4 is needed");

@@ -107,7 +107,8 @@ async fn what_was_said_to_be_kept_survives_a_power_cut() {
     } else {
         4
     };
-    let Some(mut disk) = ImageDisk::make(&at("image-0"), &at("disk-0")) else {
+    // A quick machine writes a megabyte in each round.
+    let Some(mut disk) = ImageDisk::make_of(16 + 2 * rounds, &at("image-0"), &at("disk-0")) else {
         return;
     };
     let mut compared = 0;
