@@ -17,7 +17,7 @@ pub(super) const NOTICED_MS: u64 = 8000;
 
 /// A gap of which the watcher told what was played, and that later play has not yet borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::watcher) struct Told {
+pub(in crate::watcher) struct Tale {
     /// Length of the record when the watcher told it.
     pub(in crate::watcher) plies: usize,
     pub(in crate::watcher) of: Of,
@@ -43,7 +43,7 @@ pub(in crate::watcher) struct Doubt {
     pub(in crate::watcher) unread: bool,
     /// The board did not read a piece where it went.
     pub(in crate::watcher) strayed: bool,
-    pub(in crate::watcher) gap: Option<Told>,
+    pub(in crate::watcher) gap: Option<Tale>,
     /// The watcher took the game up from readings of a board that does not read all pieces. For the rest of
     /// the game, pieces that the record does not have may stand on the board.
     pub(in crate::watcher) absent: bool,
@@ -74,7 +74,7 @@ impl Doubt {
             Some(told) if told.of == Of::BeginningInLump => Of::Beginning,
             Some(told) => told.of,
         };
-        self.gap = Some(Told { plies, of });
+        self.gap = Some(Tale { plies, of });
     }
 
     /// The record of `plies` half-moves is corrected: it was wrong, and may be wrong elsewhere.
@@ -90,7 +90,7 @@ impl Doubt {
         } else {
             Of::Beginning
         };
-        self.gap = Some(Told { plies: 0, of });
+        self.gap = Some(Tale { plies: 0, of });
     }
 
     /// What was told of a gap is in doubt no more.
@@ -146,7 +146,7 @@ impl Doubt {
 
 /// True when a gap hid no tale: one half-move at most was made in it, the next ones were heard and pressed for, and they account for all
 /// that has moved since the board was read again, at `since`. Hands held pieces then.
-fn hid_no_tale(ctx: &Ctx<'_>, course: &Course, Told { plies: told, of }: Told, since: Millis) -> bool {
+fn hid_no_tale(ctx: &Ctx<'_>, course: &Course, Tale { plies: told, of }: Tale, since: Millis) -> bool {
     let (record, best) = (&course.record, course.lines.best());
     // No press is open that may be the other player's.
     let is_in_step = ctx.clock.running() == Some(course.to_move())

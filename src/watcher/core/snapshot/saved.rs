@@ -22,7 +22,7 @@ use crate::{
             accuse::promotion_ways,
             cases::Cases,
             course::Course,
-            doubt::{Of, Told},
+            doubt::{Of, Tale},
             flags::Flags,
             overruled::Overruled,
             recall::WholeRecord,
@@ -227,7 +227,7 @@ impl SavedUnread {
         game.unread.looked = self.looked.into();
         game.doubt.unread = self.moved;
         game.doubt.strayed = self.strayed;
-        game.doubt.gap = self.gap.map(|plies| Told {
+        game.doubt.gap = self.gap.map(|plies| Tale {
             plies: plies.into(),
             of: self.gap_of(),
         });
