@@ -24,7 +24,18 @@ pub(super) fn pressed_first(game: &mut Game, ctx: &mut Ctx<'_>) -> Option<Color>
     Some(game.course.record.start.turn())
 }
 
-/// The time that runs is that of `first`, the player who begins, unless White's side is known. A press has to bear it out.
+/// Somebody had started the wrong side first, and the player who begins found his lever down: he put it over, and pressed. That was no
+/// press of his opponent's. Returns whose time runs.
+pub(super) fn turned_first(game: &mut Game, ctx: &mut Ctx<'_>) -> Option<Color> {
+    if !game.was_lever_turned_first(ctx) {
+        return None;
+    }
+    game.presses.judged = None;
+    game.course.lines.forget_presses();
+    Some(game.course.to_move())
+}
+
+/// The time that runs is that of `first`, the player who is to move, unless White's side is known. A press has to bear it out.
 pub(super) fn runs_first(clock: &mut Clock, first: Color) {
     let Some(counting) = clock.counting() else {
         return;
@@ -42,7 +53,7 @@ pub(super) fn runs_first(clock: &mut Clock, first: Color) {
 #[cfg(test)]
 mod tests {
     use crate::{
-        dgt::{Lever, Message},
+        dgt::{Lever, Message, PieceCode},
         event::Certainty,
         time::Millis,
         watcher::{
@@ -65,6 +76,58 @@ mod tests {
             hear(&mut watcher, at, clock(Lever::RightHigh));
         }
         certainties(&mut watcher)
+    }
+
+    /// White plays 1.e4, which is pressed for, and again the other way `after` that; then Black plays 1...c5 and White 2.d4, and the
+    /// times are as where the wrong side was started first.
+    fn turned_first(clock_side: ClockSideSetting, after: u64) -> Vec<Certainty> {
+        let settings = Settings {
+            clock_side,
+            ..Settings::default()
+        };
+        let mut watcher = Watcher::new(settings, None);
+        watcher.handle_link_up(Millis(0), "port");
+        hear(&mut watcher, 100, Message::Dump(&initial_pieces()));
+        hear(&mut watcher, 1500, clock(Lever::RightHigh));
+        let mut place = |at, square, code| {
+            let piece = PieceCode(code);
+            hear(&mut watcher, at, Message::Field { square, piece });
+        };
+        place(4000, 52, 0);
+        place(4400, 36, 1);
+        hear(&mut watcher, 5000, clock(Lever::LeftHigh));
+        hear(&mut watcher, 5000 + after, clock(Lever::RightHigh));
+        for at in (8000..12_000).step_by(1000) {
+            hear(&mut watcher, at, clock(Lever::RightHigh));
+        }
+        let replies = [
+            (12_000, 10, 26, 7, Lever::LeftHigh),
+            (16_000, 51, 35, 1, Lever::RightHigh),
+        ];
+        for (at, from, to, code, lever) in replies {
+            for (at, square, code) in [(at, from, 0), (at + 400, to, code)] {
+                let piece = PieceCode(code);
+                hear(&mut watcher, at, Message::Field { square, piece });
+            }
+            for at in (at + 1000..at + 4000).step_by(1000) {
+                hear(&mut watcher, at, clock(lever));
+            }
+        }
+        certainties(&mut watcher)
+    }
+
+    #[test]
+    fn a_lever_that_is_put_over_before_the_first_press_accuses_nobody() {
+        for after in [150, 482, 1000] {
+            assert_eq!(turned_first(ClockSideSetting::Auto, after), [], "{after} ms");
+        }
+        let sides = [ClockSideSetting::WhiteLeft, ClockSideSetting::WhiteRight];
+        let told = sides.map(|side| turned_first(side, 482).len());
+        assert_eq!(
+            told.iter().sum::<usize>(),
+            1,
+            "{told:?}: where White's side is known"
+        );
     }
 
     #[test]

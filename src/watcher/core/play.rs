@@ -88,7 +88,8 @@ impl Play {
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {
             return;
         };
-        if let Some(first) = first_side::pressed_first(game, &mut ctx) {
+        let first = first_side::pressed_first(game, &mut ctx);
+        if let Some(first) = first.or_else(|| first_side::turned_first(game, &mut ctx)) {
             first_side::runs_first(&mut world.clock, first);
             // No event tells of it.
             self.heard(Heard::Press);

@@ -383,6 +383,10 @@ impl Game {
             self.presses.judged = None;
             return;
         }
+        if self.was_lever_turned_first(ctx) {
+            ctx.at(ctx.now + 1);
+            return;
+        }
         if self.presses.may_have_lost(ctx, press.at) {
             ctx.wait_for("a dump: this board loses updates");
             return;

@@ -72,6 +72,7 @@ pub(super) use self::{
 use crate::{
     board::{IllegalAct, Orientation, Placement, Sensed, Stand},
     dgt::Squares,
+    event::CompletedBy,
     event::{GameResult, Why, notice},
     time::Millis,
     watcher::{
@@ -170,6 +171,54 @@ impl Game {
         // No later than the press would be judged.
         self.is_unplayed()
             && press.side == self.course.record.stand().turn()
+            && ctx.passed(at, waits)
+            && ctx.is_told(at, waits::judged_after(ctx))
+    }
+
+    /// True when the lever went back so soon after the first press that this was rather one act, and nobody has played or reported
+    /// anything that shows whose time runs, nor does the configuration: a press is to be judged that no half-move came with.
+    pub(super) fn was_lever_turned_first(&self, ctx: &mut Ctx<'_>) -> bool {
+        let (record, best) = (&self.course.record, self.course.lines.best());
+        let judged = self.presses.judged.as_ref();
+        let Some(press) = judged.filter(|_| self.presses.later.is_empty()) else {
+            return false;
+        };
+        let second = match record.get(1) {
+            None => press.at,
+            // The opponent has replied since, and that was taken for his press.
+            Some(made)
+                if made
+                    .kind
+                    .from_to()
+                    .is_some_and(|(from, _)| ctx.sensed.since(from) > made.at) =>
+            {
+                made.at
+            }
+            Some(_) => return false,
+        };
+        let first = record
+            .iter()
+            .next()
+            .filter(|made| made.completed_by == CompletedBy::Clock);
+        let is_one_act = first.is_some_and(|made| {
+            // Nobody knows how soon it was where readings came late, or some were missed.
+            let is_measured = ctx.sensed.slack() == 0
+                && ctx.lumped.is_none_or(|lumped| lumped < made.at)
+                && self.gap.read_since <= made.at;
+            is_measured && second.since(made.at) <= waits::TURNED_MS
+        });
+        // A hand that has come since belongs to the next half-move.
+        let is_since = |s| ctx.sensed.since(s) > press.at;
+        let is_at_rest =
+            best.plies.len() == self.course.announced() && best.differing().into_iter().all(is_since);
+        let (at, waits) = (press.at, waits::JUDGE_MS + ctx.sensed.slack());
+        !ctx.clock.is_configured()
+            && self.is_watched()
+            && record.plies() <= 2
+            && is_one_act
+            && is_at_rest
+            && press.side == self.course.to_move()
+            && self.cases.all().next().is_none()
             && ctx.passed(at, waits)
             && ctx.is_told(at, waits::judged_after(ctx))
     }
