@@ -4,7 +4,7 @@ use shakmaty::Color;
 
 use super::{Made, Open, cases::Cases, course::Course, unread::Unread};
 use crate::{
-    board::{Line, Placement, Sensed},
+    board::{Line, Placement, Sensed, candidate::Candidate},
     time::Millis,
     watcher::arrays::{array_named, is_array_as_read},
 };
@@ -73,7 +73,11 @@ impl Positions<'_> {
             let mut back = (apart & seen.occupied()).into_iter();
             back.any(|square| sensed.since(square) >= stopped)
         };
-        if self.whole_lines().any(|line| missing(line.placement())) {
+        // Who captures with a piece like the one that was captured puts up what stood before, but for both squares that they left.
+        let stand = self.course.record.stand();
+        let shows = |made: Candidate| self.unread.is_shown(&made.after(stand.placement()), seen);
+        let is_played_on = stand.turn() != mover && stand.candidates().any(shows);
+        if is_played_on || self.whole_lines().any(|line| missing(line.placement())) {
             return None;
         }
         let mut plies = (1..self.course.record.plies()).rev();
