@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     board::{Line, PlyKind, act::displaced},
-    event::Certainty,
+    event::{Certainty, CompletedBy},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
@@ -24,8 +24,8 @@ use crate::{
 const KNOCK_MS: u64 = 100;
 /// The watcher reports a knocked piece when its owner has not pressed for this long.
 const KNOCKED_MS: u64 = 2200;
-/// The same for a piece that lies further away than pieces fall: it may be an early reply whose press is
-/// still to come.
+/// The same for a piece that lies further away than pieces fall, or whose owner forgets the clock in this game: it may be an early
+/// reply whose press is still to come.
 const THROWN_MS: u64 = 8000;
 /// A player who replied before the opponent's press usually presses within this time.
 const EARLY_REPLY_MS: u64 = 2500;
@@ -74,9 +74,15 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     // it.
     let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
     let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
+    // A player who forgot the clock before in this game may have forgotten it again: what he does next tells. In a lump presses may seem
+    // to be missing.
+    let is_measured = slack == 0 && ctx.lumped.is_none();
+    let is_forgotten =
+        |ply| record.mover(ply) != press.side && record[ply - 1].completed_by == CompletedBy::Reply;
+    let forgets = is_measured && (1..=record.plies()).any(is_forgotten);
     let wait = match from.distance(to) {
         _ if !knocked => EARLY_REPLY_MS,
-        1 => KNOCKED_MS,
+        1 if !forgets => KNOCKED_MS,
         _ => THROWN_MS,
     };
     // A hand at the board may be that of the player who has the move and has not pressed yet.

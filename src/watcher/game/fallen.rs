@@ -24,6 +24,9 @@ const LIKELY: f64 = 0.8;
 const POSSIBLE: f64 = 0.1;
 /// Number of half-moves that may be read and not be in the record yet.
 const AHEAD: usize = 1;
+/// After this many half-moves the report is a suspicion: nobody has missed the pieces, and the hypotheses that explain them by
+/// other half-moves have been given up.
+const MISSED_BY: usize = 4;
 /// Probability above which the report is more than a suspicion, where nothing bears it out but that the piece
 /// came back slowly, as it would on a square that had not read for a while.
 const CLEAR: f64 = 0.95;
@@ -72,7 +75,8 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     if is_open && !fall.is_over() {
         return None;
     }
-    let clear = !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
+    let is_missed = course.record.plies() <= ply + MISSED_BY;
+    let clear = is_missed && !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
     Some((finding(&course.record, &fall, ply, clear), fall))
 }
 
