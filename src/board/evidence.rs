@@ -5,12 +5,14 @@ use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::{
     candidate::Candidate,
-    line::{BEGUN_MS, Line},
+    line::{BEGUN_MS, Line, SLID_MS},
     occupancy,
     placement::Code,
     sensed::{SCAN_MS, Sensed},
     weight,
 };
+
+use crate::time::Millis;
 
 /// The piece of a reply may be read this long before the half-move that it answers, without a price.
 const EARLY_MS: u64 = 1500;
@@ -210,7 +212,25 @@ impl<'a> Evidence<'a> {
         let stood_since = line.awaits();
         let unread = stood_since.map_or(0, |since| sensed.since(candidate.mv.to()).since(since + SCAN_MS));
         let long = weight::TAKEN_UNREAD * unread as f32 / 1000.0;
-        (weight::TAKEN_AT_ONCE + long).min(weight::BLIND)
+        let elsewhere = if stood_since.is_some_and(|since| self.stood_elsewhere(candidate, since)) {
+            weight::STOOD_ELSEWHERE
+        } else {
+            0.0
+        };
+        (weight::TAKEN_AT_ONCE + long).min(weight::BLIND) + elsewhere
+    }
+
+    /// True when the piece of `candidate` was read for a while on another square, after the press for it and before it was taken.
+    fn stood_elsewhere(self, candidate: &Candidate, pressed: Millis) -> bool {
+        let Self { line, sensed } = self;
+        let (to, Some(from)) = (candidate.mv.to(), candidate.mv.from()) else {
+            return false;
+        };
+        let (piece, taken) = (line.placement().at(from), sensed.since(to));
+        let others = !(line.placement().squares_of(piece) | Bitboard::from_square(to));
+        others
+            .into_iter()
+            .any(|square| sensed.has_stood(square, piece, pressed, taken, SLID_MS))
     }
 
     /// True when the piece that `to` shows may have come there after the piece of `from` left.

@@ -33,7 +33,11 @@ pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// A piece that was read on a square for less than this was on its way.
-const SLID_MS: u64 = 600;
+pub(super) const SLID_MS: u64 = 600;
+/// A hand that has second thoughts holds a piece over a square for less than this.
+const HOVERED_MS: u64 = 1500;
+/// A piece that a hand has lifted is put down again within this time.
+const SOON_MS: u64 = 5000;
 /// No hand holds a piece that has been missing for this long.
 const HIDDEN_MS: u64 = 10_000;
 
@@ -149,8 +153,51 @@ impl Line {
                 |s: &Square| sensed.before(*s) == self.placement().at(*s) && sensed.stood_for(*s) < SLID_MS;
             let slid = missing.into_iter().filter(slid).count() as f32;
             self.bill.pay(Item::SensorFault, weight::READ_IN_PASSING * slid);
+            // Where several are gone, somebody clears the board or sets the pieces up.
+            let gone = self.differing & !sensed.placement().occupied();
+            if gone.count() == 1 && missing.into_iter().all(|s| self.stood_elsewhere(s, sensed)) {
+                self.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
+            }
             self.hide(missing, sensed);
         }
+    }
+
+    /// `square` shows something else than before. Where it had shown, for a while and since the press for it, the very piece that a
+    /// half-move put elsewhere, where it was never read but in passing, that half-move was rather another one.
+    pub(super) fn left(&mut self, square: Square, sensed: &Sensed) {
+        let was = sensed.before(square);
+        if !was.is_piece() || sensed.stood_for(square) < SLID_MS || was.agrees(self.expects(square)) {
+            return;
+        }
+        let came = sensed.since(square) - sensed.stood_for(square);
+        let is_there = |ply: &Ply| {
+            let to = ply.kind.from_to().map(|(_, to)| to);
+            let in_passing = |to: Square| sensed.before(to) == was && sensed.stood_for(to) < SLID_MS;
+            let is_unread = |to: &Square| {
+                let is_gone = sensed.at(*to).is_empty() && sensed.since(*to) < came;
+                is_gone && (self.faults.silent.contains(*to) || in_passing(*to))
+            };
+            ply.pressed.is_some_and(|pressed| pressed < came)
+                && to
+                    .filter(is_unread)
+                    .is_some_and(|to| self.placement().at(to) == was)
+        };
+        if self.plies.backwards().any(is_there) {
+            self.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
+        }
+    }
+
+    /// True when the piece that had stood on `square`, and is not read there any more, was read on another square for a while soon after
+    /// it had left: no half-move put one like it there.
+    fn stood_elsewhere(&self, square: Square, sensed: &Sensed) -> bool {
+        let (piece, left) = (self.placement().at(square), sensed.since(square));
+        if sensed.before(square) != piece || sensed.stood_for(square) < SLID_MS {
+            return false;
+        }
+        let put = |ply: &Ply| ply.kind.from_to().map(|(_, to)| to);
+        let put: Bitboard = self.plies.iter().filter_map(put).collect();
+        let mut others = (!(put | self.placement().squares_of(piece))).into_iter();
+        others.any(|other| sensed.has_stood(other, piece, left, left + SOON_MS, HOVERED_MS))
     }
 
     /// Compares `squares` with what is read there.

@@ -114,6 +114,7 @@ impl Lines {
                     let last = line.plies.last().and_then(|ply| ply.pressed);
                     line.tell_fall(|fall| fall.came_back(square, gone, now, last, self.frozen));
                 }
+                line.left(square, sensed);
                 line.seen(square, sensed.at(square));
             }
         }

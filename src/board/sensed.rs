@@ -357,6 +357,19 @@ impl Sensed {
             .any(|(shown, since)| shown == code && since >= from)
     }
 
+    /// True when `square` came to show `code` after `from` and before `to`, and showed it for `ms` milliseconds, though not now.
+    #[must_use]
+    pub fn has_stood(&self, square: Square, code: Code, from: Millis, to: Millis, ms: u64) -> bool {
+        let mut until = self.since(square);
+        self.earlier[usize::from(square)]
+            .into_iter()
+            .any(|(shown, since)| {
+                let stood = until.since(since);
+                until = since;
+                shown == code && since > from && since < to && stood >= ms
+            })
+    }
+
     /// A dump changed `squares` although the link was up: their updates are late, or lost.
     pub fn expect_updates(&mut self, squares: Bitboard) {
         self.untold |= squares;
