@@ -7,7 +7,7 @@ use super::{
     line::{Glance, Line},
     lines::Lines,
     ply::PlyKind,
-    sensed::Sensed,
+    sensed::{SCAN_MS, Sensed},
     weight,
 };
 use crate::time::Millis;
@@ -63,6 +63,26 @@ impl Lines {
         let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
         let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
         Some((best, mass.map(|(_, p)| p).sum()))
+    }
+
+    /// The posterior that something stands as `fall` has it, however it got there: that pieces fell, or that squares differ for which
+    /// nothing accounts and that changed before the press was read.
+    #[must_use]
+    pub fn is_out_of_place(&self, fall: &Fall, now: Millis, sensed: &Sensed) -> f64 {
+        let glance = Glance::new(sensed, now);
+        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
+        let changed_since = sensed.changed_since(fall.pressed + SCAN_MS);
+        let has_it = |line: &Line| match line.faults.fall {
+            Some(other) => other.pressed == fall.pressed,
+            None => {
+                let last = line.plies.last().and_then(|last| last.pressed);
+                last == Some(fall.pressed)
+                    && line.differing.any()
+                    && (line.differing & changed_since).is_empty()
+            }
+        };
+        let mass = self.lines.iter().zip(weight::posterior(&totals));
+        mass.filter(|(line, _)| has_it(line)).map(|(_, p)| p).sum()
     }
 
     /// Drops the lines whose half-move number `k` is not `mv`. A line that has no such half-move stays. If no

@@ -5,6 +5,7 @@ use shakmaty::Square;
 
 use super::{
     cases::Cases,
+    doubt::is_noticed,
     finding::{Finding, Scene},
     record::GameRecord,
     trust::Trust,
@@ -24,6 +25,8 @@ const LIKELY: f64 = 0.8;
 const POSSIBLE: f64 = 0.1;
 /// Number of half-moves that may be read and not be in the record yet.
 const AHEAD: usize = 1;
+/// Whoever stopped the clock looks at the board for so long before he puts anything right.
+const AT_REST_MS: u64 = 1500;
 /// After this many half-moves the report is a suspicion: nobody has missed the pieces, and the hypotheses that explain them by
 /// other half-moves have been given up.
 const MISSED_BY: usize = 4;
@@ -41,7 +44,9 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
         return None;
     }
     let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
-    if probability < enough || trust.is_unproven(ctx, Some(fall.pressed)) {
+    // A player has moved two pieces, and which was his half-move is unknown, or whether the other one fell.
+    let is_unclear = probability < enough;
+    if is_unclear && !is_noticed_at_rest(ctx, &fall, trust) || trust.is_unproven(ctx, Some(fall.pressed)) {
         return None;
     }
     if left_beside_clock(ctx, &fall) {
@@ -76,8 +81,28 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
         return None;
     }
     let is_missed = course.record.plies() <= ply + MISSED_BY;
-    let clear = is_missed && !is_open && !is_open_capture && !fall.unheard && (!fall.is_over() || is_sure);
+    let clear = is_missed
+        && !is_unclear
+        && !is_open
+        && !is_open_capture
+        && !fall.unheard
+        && (!fall.is_over() || is_sure);
     Some((finding(&course.record, &fall, ply, clear), fall))
+}
+
+/// True where somebody has stopped the clock soon after the press, nothing has moved for a while, and something stands out of place
+/// whatever was played.
+fn is_noticed_at_rest(ctx: &mut Ctx<'_>, fall: &Fall, trust: &Trust<'_>) -> bool {
+    let stopped = ctx.clock.stopped_at;
+    let Some(stopped) = stopped.filter(|at| is_noticed(Some(*at), fall.pressed)) else {
+        return false;
+    };
+    let rest = stopped.max(ctx.sensed.last_change());
+    // What is read nowhere may be put back, and then tells more.
+    let are_read = fall.pieces().all(|piece| piece.lies.is_some() && !piece.back);
+    are_read
+        && ctx.is_told(rest, AT_REST_MS)
+        && trust.course.lines.is_out_of_place(fall, ctx.now, ctx.sensed) >= CLEAR
 }
 
 /// True where the pieces left their squares while the clock stood, before the press: the hand that made the half-move has not
