@@ -299,9 +299,9 @@ pub fn assert_as_replayed(events: &[Value], path: &Path, exactly: bool) {
 /// became of them, results. Notices are of the machine. Where not `exactly`, as over a line for many boards, how certain it is and
 /// what the clock showed may differ.
 pub fn difference_from_replay(events: &[Value], path: &Path, exactly: bool) -> Option<String> {
-    let mut meant = of_play(&replay(path, "1"), exactly);
+    let (mut meant, mut told) = (of_play(&replay(path, "1"), exactly), of_play(events, exactly));
     if !exactly {
-        // What is only suspected is on no list of what is to be settled.
+        // What is only suspected is not always settled.
         let suspected = events.iter().filter(|event| event["certainty"] == "suspected");
         let suspected: Vec<String> = suspected
             .map(|event| format!("{} at {}", event["kind"], event["ply"]))
@@ -312,9 +312,11 @@ pub fn difference_from_replay(events: &[Value], path: &Path, exactly: bool) -> O
                     .iter()
                     .any(|name| event["irregularity"] == name.as_str())
         };
-        meant.retain(|event| !is_settled(event));
+        for events in [&mut meant, &mut told] {
+            events.retain(|event| !is_settled(event));
+        }
     }
-    difference(&meant, &of_play(events, exactly))
+    difference(&meant, &told)
 }
 
 fn of_play(events: &[Value], exactly: bool) -> Vec<Value> {
