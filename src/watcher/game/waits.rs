@@ -8,7 +8,7 @@ pub(super) const JUDGE_MS: u64 = 900;
 /// The same where nobody measured when the readings happened.
 const UNMEASURED_JUDGE_MS: u64 = 1600;
 /// A lever that goes back within this time of the first press of a game was rather put over first, and then pressed.
-pub(super) const TURNED_MS: u64 = 1000;
+pub(super) const TURNED_MS: u64 = 950;
 /// Cost of the hypothesis that the players put an illegal act right, compared with letting it stand, in nats.
 pub(super) const RESTORED: f32 = 0.6;
 /// The board reads a piece that was put down before a press at most this long after the press.
