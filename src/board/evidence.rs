@@ -226,6 +226,10 @@ impl<'a> Evidence<'a> {
         let (to, Some(from)) = (candidate.mv.to(), candidate.mv.from()) else {
             return false;
         };
+        if sensed.slack() > 0 {
+            // Nobody measured whether that was after the press.
+            return false;
+        }
         let (piece, taken) = (line.placement().at(from), sensed.since(to));
         let others = !(line.placement().squares_of(piece) | Bitboard::from_square(to));
         others

@@ -166,7 +166,8 @@ impl Line {
     /// half-move put elsewhere, where it was never read but in passing, that half-move was rather another one.
     pub(super) fn left(&mut self, square: Square, sensed: &Sensed) {
         let was = sensed.before(square);
-        if !was.is_piece() || sensed.stood_for(square) < SLID_MS || was.agrees(self.expects(square)) {
+        let stood = sensed.slack() == 0 && sensed.stood_for(square) >= SLID_MS;
+        if !was.is_piece() || !stood || was.agrees(self.expects(square)) {
             return;
         }
         let came = sensed.since(square) - sensed.stood_for(square);
@@ -191,7 +192,8 @@ impl Line {
     /// it had left: no half-move put one like it there.
     fn stood_elsewhere(&self, square: Square, sensed: &Sensed) -> bool {
         let (piece, left) = (self.placement().at(square), sensed.since(square));
-        if sensed.before(square) != piece || sensed.stood_for(square) < SLID_MS {
+        // Where nobody measured when readings came, nobody knows how long a piece stood.
+        if sensed.slack() > 0 || sensed.before(square) != piece || sensed.stood_for(square) < SLID_MS {
             return false;
         }
         let put = |ply: &Ply| ply.kind.from_to().map(|(_, to)| to);
