@@ -2,7 +2,7 @@
 //! a second (protocol 2.6). Answers collide. So the discovery tells each board that it understood to be
 //! quiet, and asks again, until no new board answers.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{
     super::bus::{Address, BusAnswer, BusCommand, BusDecoder},
@@ -16,6 +16,8 @@ const WINDOW: u64 = 1500;
 const ANSWER: u64 = 105;
 /// After this many rounds in a row without a new board, there are no more.
 const QUIET: u32 = 2;
+/// A board answers in each round, or confirms that it will be quiet: an address that was heard once is two answers that collided.
+const HEARD: u32 = 2;
 /// Most rounds, whatever comes.
 const MOST: u32 = 12;
 
@@ -24,7 +26,8 @@ const MOST: u32 = 12;
 pub struct Discovery {
     decoder: BusDecoder,
     echo: Echo,
-    found: BTreeSet<Address>,
+    /// How often each address has answered.
+    found: BTreeMap<Address, u32>,
     /// Boards that answered in this round. No board answers twice.
     answered: BTreeSet<Address>,
     doubled: BTreeSet<Address>,
@@ -50,7 +53,8 @@ impl Discovery {
     /// The boards that answered.
     #[must_use]
     pub fn found(&self) -> Vec<Address> {
-        self.found.iter().copied().collect()
+        let heard = self.found.iter().filter(|(_, times)| **times >= HEARD);
+        heard.map(|(address, _)| *address).collect()
     }
 
     /// Addresses from which two boards answered.
@@ -75,7 +79,9 @@ impl Discovery {
                 }
             });
         for address in pongs {
-            self.is_new |= self.found.insert(address);
+            let times = self.found.entry(address).or_default();
+            *times += 1;
+            self.is_new |= *times == 1;
             if self.pings && !self.answered.insert(address) {
                 self.doubled.insert(address);
             }
@@ -118,7 +124,7 @@ impl Discovery {
         let is_quiet = !std::mem::take(&mut self.is_new) && !collided;
         self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
         self.is_over = self.quiet >= QUIET || self.rounds >= MOST;
-        self.to_hush = self.found.iter().copied().collect();
+        self.to_hush = self.found.keys().copied().collect();
     }
 
     /// When to call [`Self::handle_timeout`] at the latest; none when it is over.

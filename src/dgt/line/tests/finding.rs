@@ -69,6 +69,30 @@ fn discovery_finds_two_boards_of_one_address() {
     );
 }
 
+/// Of two answers that collide the bytes may be those of a third, checksum and all.
+#[test]
+fn two_answers_that_collide_are_no_third_board() {
+    let collided = [0x87, 0, 6, 8, 1, 0x16];
+    let mut line = SimulatedLine::new(vec![player(MOVE, 1), player(MOVE, 2)], Troubles::default(), 5);
+    let (mut discovery, mut now) = (Discovery::new(), Millis(0));
+    while !discovery.is_over() && now.0 < 100_000 {
+        line.handle_timeout(now);
+        if now.0 == 700 {
+            discovery.handle_bytes(now, &collided);
+            assert!(discovery.found().is_empty(), "nothing is certain yet");
+        }
+        while let Some(Output::Send(bytes)) = line.poll_output() {
+            discovery.handle_bytes(now, &bytes);
+        }
+        discovery.handle_timeout(now);
+        while let Some(question) = discovery.poll_transmit() {
+            line.handle_bytes(now, &question);
+        }
+        now = now + 1;
+    }
+    assert_eq!(discovery.found(), [address(1), address(2)]);
+}
+
 /// The echo of a question to one board is the answer of no board.
 #[test]
 fn discovery_finds_the_same_behind_an_adapter_that_hands_back_what_is_sent() {
