@@ -68,7 +68,7 @@ impl Lines {
     /// The posterior that something stands as `fall` has it, however it got there: that pieces fell, or that squares differ for which
     /// nothing accounts and that changed before the press was read.
     #[must_use]
-    pub fn is_out_of_place(&self, fall: &Fall, now: Millis, sensed: &Sensed) -> f64 {
+    pub fn out_of_place(&self, fall: &Fall, now: Millis, sensed: &Sensed) -> f64 {
         let glance = Glance::new(sensed, now);
         let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
         let changed_since = sensed.changed_since(fall.pressed + SCAN_MS);

@@ -11,7 +11,6 @@ use super::{
     sensed::{SCAN_MS, Sensed},
     weight,
 };
-
 use crate::time::Millis;
 
 /// The piece of a reply may be read this long before the half-move that it answers, without a price.

@@ -102,7 +102,7 @@ fn is_noticed_at_rest(ctx: &mut Ctx<'_>, fall: &Fall, trust: &Trust<'_>) -> bool
     let are_read = fall.pieces().all(|piece| piece.lies.is_some() && !piece.back);
     are_read
         && ctx.is_told(rest, AT_REST_MS)
-        && trust.course.lines.is_out_of_place(fall, ctx.now, ctx.sensed) >= CLEAR
+        && trust.course.lines.out_of_place(fall, ctx.now, ctx.sensed) >= CLEAR
 }
 
 /// True where the pieces left their squares while the clock stood, before the press: the hand that made the half-move has not

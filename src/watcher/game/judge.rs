@@ -384,6 +384,7 @@ impl Game {
             return;
         }
         if self.was_lever_turned_first(ctx) {
+            // The sides of the clock are exchanged first, which is not the game's to do.
             ctx.at(ctx.now + 1);
             return;
         }

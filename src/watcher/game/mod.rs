@@ -72,8 +72,7 @@ pub(super) use self::{
 use crate::{
     board::{IllegalAct, Orientation, Placement, Sensed, Stand},
     dgt::Squares,
-    event::CompletedBy,
-    event::{GameResult, Why, notice},
+    event::{CompletedBy, GameResult, Why, notice},
     time::Millis,
     watcher::{
         Rules, Table,
