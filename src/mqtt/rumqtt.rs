@@ -362,3 +362,6 @@ fn cause(error: &ConnectionError) -> Cause {
         _ => Cause::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests;
