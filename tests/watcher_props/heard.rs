@@ -1,37 +1,53 @@
 //! What a daemon that is killed now and then hears of an offence.
 
-use dgt2mqtt::{capture::Capture, event::Event, time::Millis, watcher::Heard};
+use dgt2mqtt::{
+    capture::{Act, Capture},
+    event::Event,
+    time::Millis,
+    watcher::Heard,
+};
 
 use crate::{
     play::Fixture,
-    restarts::{AWAY_MS, presses},
+    restarts::presses,
     said::{Said, said},
 };
 
-/// The offences of which a daemon that is killed at `moments` heard all, and which `got` neither says nor suspects.
-pub(crate) fn heard_and_untold(fixture: &Fixture, got: &[Event], moments: &[Millis]) -> Vec<String> {
+/// A time in which a daemon hears nothing, or keeps nothing of what it hears.
+pub(crate) type Deaf = (Millis, Millis);
+
+/// A daemon that is killed at `killed` hears nothing until `back`. What it heard last is not on disk.
+pub(crate) fn deaf(killed: Millis, back: Millis) -> Deaf {
+    (Millis(killed.0.saturating_sub(Heard::UPDATES_MS)), back)
+}
+
+/// When the board has told the daemon of `heard` which pieces stand where, at `back` or later.
+pub(crate) fn is_read(heard: &Capture, back: Millis) -> Option<Millis> {
+    let mut records = heard.records.iter();
+    let dump = |act: &Act| matches!(act, Act::FromBoard(bytes) if bytes.first() == Some(&0x86));
+    let read = records.find(|record| back <= record.at && dump(&record.act));
+    read.map(|record| record.at)
+}
+
+/// The offences of which a daemon that is `deaf` now and then heard all, and which `got` neither says nor suspects.
+pub(crate) fn heard_and_untold(fixture: &Fixture, got: &[Event], deaf: &[Deaf]) -> Vec<String> {
     let got = said(got);
     let is_untold = |offence: &Said| {
         let is_sure = !offence.is_suspicion() && !offence.is_withdrawn;
-        is_sure
-            && is_heard(&fixture.capture, offence, moments)
-            && !got.iter().any(|one| one.tells_of(offence))
+        is_sure && is_heard(&fixture.capture, offence, deaf) && !got.iter().any(|one| one.tells_of(offence))
     };
     let offences = said(&fixture.whole().events).into_iter();
     let named = |offence: Said| {
         let (kind, ply) = (offence.what.kind.as_str(), offence.what.ply);
-        format!("{}, {moments:?}: {kind}@{ply}", fixture.name)
+        format!("{}, {deaf:?}: {kind}@{ply}", fixture.name)
     };
     offences.filter(is_untold).map(named).collect()
 }
 
-/// True where the daemon listened from the press before `offence` until it says so where nobody is killed. What was heard last before a
-/// kill is not on disk.
-fn is_heard(capture: &Capture, offence: &Said, moments: &[Millis]) -> bool {
+/// True where the daemon listened from the press before `offence` until it says so where nobody is killed.
+pub(crate) fn is_heard(capture: &Capture, offence: &Said, deaf: &[Deaf]) -> bool {
     let earlier = presses(capture).into_iter().rfind(|at| at.0 < offence.at);
-    let from = earlier.map_or(0, |at| at.0);
-    moments.iter().all(|killed| {
-        let (gone, back) = (killed.0.saturating_sub(Heard::UPDATES_MS), killed.0 + AWAY_MS);
-        back < from || offence.said < gone
-    })
+    let from = earlier.unwrap_or(Millis(0));
+    deaf.iter()
+        .all(|(gone, back)| *back < from || offence.said < gone.0)
 }

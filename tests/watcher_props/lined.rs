@@ -17,10 +17,11 @@ use dgt2mqtt::{
 use fastrand::Rng;
 
 use crate::{
+    heard::deaf,
     late::is_full,
     play::{Fixture, recorded},
     said::accused_besides,
-    strikes::{Strikes, are_said, led_in, without_other_trouble},
+    strikes::{LEAD, Strikes, Struck, are_said, led_in, without_other_trouble},
 };
 
 /// What comes of these captures, which are played on one line. The daemon is killed, or told to end.
@@ -48,6 +49,15 @@ fn struck(captures: &[&Capture], strikes: Strikes, kills: bool) -> Vec<Vec<Event
     }
     hall.run(hall.now.max(end) + 10_000);
     hall.seats.into_iter().map(|seat| seat.events).collect()
+}
+
+/// When the daemon says that the board is there, at `back` or later.
+fn is_there(events: &[Event], back: Millis) -> Option<Millis> {
+    let there = events
+        .iter()
+        .filter(|event| matches!(event.body, Body::BoardConnected { .. }));
+    let mut times = there.map(|event| Millis((event.t * 1000.0).round() as u64));
+    times.find(|at| back <= *at)
 }
 
 /// The half-moves on record in the end.
@@ -122,7 +132,13 @@ fn and_the_offences_are_said() {
         let strikes = Strikes::often(random, 800);
         let kills = random.bool();
         let events = struck(&[capture], strikes, kills).remove(0);
-        (format!("{strikes:?}, kills {kills}"), events)
+        let end = led_in(capture).end();
+        let deaf = strikes.times(end.0).map(Millis).map(|at| {
+            let (gone, back) = deaf(at, is_there(&events, at + strikes.away).unwrap_or(end));
+            (gone - LEAD, back - LEAD)
+        });
+        let deaf = deaf.collect();
+        (format!("{strikes:?}, kills {kills}"), Struck { events, deaf })
     });
 }
 

@@ -4,6 +4,7 @@ use dgt2mqtt::{capture::Capture, event::Event};
 use fastrand::Rng;
 
 use crate::{
+    heard::{Deaf, heard_and_untold, is_heard},
     late::is_full,
     offences::OFFENCES,
     play::{Fixture, fixtures, recorded},
@@ -48,6 +49,13 @@ impl Strikes {
     }
 }
 
+/// What comes of a capture.
+pub(crate) struct Struck {
+    pub(crate) events: Vec<Event>,
+    /// When the daemon heard nothing, in the time of the capture.
+    pub(crate) deaf: Vec<Deaf>,
+}
+
 /// The capture, with time before it for the daemon to come.
 pub(crate) fn led_in(capture: &Capture) -> Capture {
     let mut capture = capture.clone();
@@ -64,17 +72,20 @@ pub(crate) fn without_other_trouble(step: usize, seed: u64) -> impl Iterator<Ite
 }
 
 /// Of the offences, 120 or in full 2,400, no more than the first of `most`, or in full the second, are neither said nor suspected
-/// where `struck` plays the game.
-pub(crate) fn are_said(most: [usize; 2], struck: impl Fn(&mut Rng, &Capture) -> (String, Vec<Event>)) {
+/// where `struck` plays the game, and none that was heard.
+pub(crate) fn are_said(most: [usize; 2], struck: impl Fn(&mut Rng, &Capture) -> (String, Struck)) {
     let mut random = Rng::with_seed(1);
-    let (mut offences, mut missed) = (0, Vec::new());
+    let (mut offences, mut heard) = (0, 0);
+    let (mut missed, mut untold) = (Vec::new(), Vec::new());
     for name in OFFENCES {
         let fixture = recorded(name);
         for _ in 0..if is_full() { 400 } else { 20 } {
-            let (strikes, events) = struck(&mut random, &fixture.capture);
+            let (strikes, Struck { events, deaf }) = struck(&mut random, &fixture.capture);
             let got = said(&events);
+            untold.extend(heard_and_untold(&fixture, &events, &deaf));
             for offence in said(&fixture.whole().events) {
                 offences += 1;
+                heard += usize::from(is_heard(&fixture.capture, &offence, &deaf));
                 if !got.iter().any(|one| one.tells_of(&offence)) {
                     missed.push(format!("{name}, {strikes}"));
                 }
@@ -82,9 +93,11 @@ pub(crate) fn are_said(most: [usize; 2], struck: impl Fn(&mut Rng, &Capture) -> 
         }
     }
     println!(
-        "{} of {offences} offences neither said nor suspected",
-        missed.len()
+        "{} of {offences} offences neither said nor suspected, {} of {heard} that were heard",
+        missed.len(),
+        untold.len()
     );
+    assert!(untold.is_empty(), "{}", untold.join("\n"));
     let most = most[usize::from(is_full())];
     assert!(missed.len() <= most, "{}", missed.join("\n"));
 }

@@ -8,18 +8,19 @@ use dgt2mqtt::{
     sim::{
         board::SimulatedIdentity,
         player::PlayedBoard,
-        rehearsal::{Rehearsal, WITHOUT_WAITING},
+        rehearsal::{Rehearsal, Rehearsed, WITHOUT_WAITING},
     },
     time::Millis,
 };
 use fastrand::Rng;
 
 use crate::{
+    heard::{deaf, heard_and_untold, is_heard, is_read},
     late::is_full,
     offences::OFFENCES,
     play::{Fixture, recorded},
     said::{Said, accused_besides, said},
-    strikes::{Strikes, are_said, led_in, without_other_trouble},
+    strikes::{LEAD, Strikes, Struck, are_said, led_in, without_other_trouble},
 };
 
 /// Between two kills: hardly more than a greeting takes.
@@ -36,19 +37,20 @@ const NO_OFFENCES: [&str; 3] = [
 
 /// What comes of a capture where the daemon is killed so.
 fn killed(capture: &Capture, kills: Strikes) -> Vec<Event> {
-    struck(capture, kills, true)
+    struck(capture, kills, true).events
 }
 
 /// What comes of a capture where the daemon is killed so, or told to end.
-fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Vec<Event> {
+fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Struck {
     let capture = led_in(capture);
     let end = capture.end();
     let settings = settings_of(&capture.header, "1");
     let player = PlayedBoard::new(capture, SimulatedIdentity::synthetic(1), WITHOUT_WAITING);
     let mut rehearsal = Rehearsal::new(player, settings).by_usb().with_journal();
-    for at in strikes.times(end.0) {
-        rehearsal.run_until(Millis(at));
-        let back = Millis(at + strikes.away);
+    let times: Vec<_> = strikes.times(end.0).map(Millis).collect();
+    for &at in &times {
+        rehearsal.run_until(at);
+        let back = at + strikes.away;
         if kills {
             rehearsal.kill(back);
         } else {
@@ -56,7 +58,14 @@ fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Vec<Event> {
         }
     }
     rehearsal.run_until(end + 10_000);
-    rehearsal.end().events
+    let Rehearsed { events, capture, .. } = rehearsal.end();
+    let deaf = times.into_iter().map(|at| {
+        let back = is_read(&capture, at + strikes.away).unwrap_or(end);
+        let (gone, back) = deaf(at, back);
+        (gone - LEAD, back - LEAD)
+    });
+    let deaf = deaf.collect();
+    Struck { events, deaf }
 }
 
 #[test]
@@ -115,7 +124,7 @@ fn and_it_says_the_offences() {
 fn and_nearly_all_of_them_whenever_it_is_killed() {
     are_said([2, 40], |random, capture| {
         let kills = Strikes::often(random, AWAY);
-        (format!("{kills:?}"), killed(capture, kills))
+        (format!("{kills:?}"), struck(capture, kills, true))
     });
 }
 
@@ -155,7 +164,8 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
     };
     // In full 84 of 1,260 were missed.
     let (rounds, most) = if is_full() { (10, 88) } else { (3, 28) };
-    let (mut offences, mut missed, mut wrong) = (0, Vec::new(), Vec::new());
+    let (mut offences, mut heard) = (0, 0);
+    let (mut missed, mut untold, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for fixture in without_other_trouble(1, 0) {
         let Fixture { name, capture, .. } = fixture;
         let whole = &fixture.whole().events;
@@ -170,8 +180,10 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         let mut random = Rng::with_seed(seed);
         for _ in 0..if told.is_empty() { 0 } else { rounds } {
             let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
-            let events = struck(capture, strikes, kills);
+            let Struck { events, deaf } = struck(capture, strikes, kills);
             let got = said(&events);
+            heard += told.iter().filter(|it| is_heard(capture, it, &deaf)).count();
+            untold.extend(heard_and_untold(fixture, &events, &deaf));
             offences += told.len();
             let lacking = told.iter().filter(|it| !got.iter().any(|one| one.tells_of(it)));
             missed
@@ -185,9 +197,11 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         }
     }
     println!(
-        "{} of {offences} offences of all kinds neither said nor suspected",
-        missed.len()
+        "{} of {offences} offences of all kinds neither said nor suspected, {} of {heard} that were heard",
+        missed.len(),
+        untold.len()
     );
+    assert!(untold.is_empty(), "{}", untold.join("\n"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(missed.len() <= most, "{}", missed.join("\n"));
 }
