@@ -125,6 +125,13 @@ impl Line {
         self.faults.shown(square, self.placement().at(square))
     }
 
+    /// What differs from this line counts from `now` on.
+    pub(super) fn differs_since(&mut self, now: Millis) {
+        for square in self.differing {
+            self.wrong_since.set(square, now);
+        }
+    }
+
     /// Assumes that the pieces on `squares` are not read.
     pub(super) fn hide(&mut self, squares: Bitboard, sensed: &Sensed) {
         self.faults.hidden |= squares;

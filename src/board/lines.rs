@@ -79,6 +79,16 @@ impl Lines {
         }
     }
 
+    /// The clock was started at `now`: the game goes on from what stands on the board. Whoever starts it sees to that, so what differs
+    /// has lasted since then. Returns true where hands were free to move pieces before.
+    pub fn thaw(&mut self, now: Millis) -> bool {
+        let thawed = std::mem::take(&mut self.frozen);
+        for line in self.lines.iter_mut().filter(|_| thawed) {
+            line.differs_since(now);
+        }
+        thawed
+    }
+
     /// All lines, the best first.
     #[must_use]
     pub fn all(&self) -> impl ExactSizeIterator<Item = &Line> + Clone {
