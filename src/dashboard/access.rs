@@ -25,6 +25,8 @@ use crate::{
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";
+/// How many tokens of a request are looked at. A browser sends one.
+const MOST_SHOWN: usize = 4;
 /// How long an answer may take to begin, commands with a slow body and answers of slow gateways included.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The policy for the browser: nothing from other hosts, nothing inline, and no frame around the page.
@@ -57,16 +59,33 @@ impl Access {
         self.guesses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn guest(&self, headers: &HeaderMap) -> Option<Guest> {
-        match self.people.local() {
+    fn shown(&self, headers: &HeaderMap) -> Shown {
+        if let Some(local) = self.people.local() {
             // Without a token, a stranger's page could reach us under a name of its own that leads to this machine.
-            Some(local) => is_local(headers).then_some(local),
-            None => presented(headers).find_map(|text| self.people.with_token(text)),
+            let guest = is_local(headers).then_some(local);
+            return Shown { guest, wrong: 0 };
         }
+        let mut shown = Shown::default();
+        for text in presented(headers).take(MOST_SHOWN) {
+            match self.people.with_token(text) {
+                Some(guest) => shown.guest = shown.guest.or(Some(guest)),
+                None => shown.wrong += 1,
+            }
+        }
+        shown
     }
 }
 
-/// The tokens in the request.
+/// What the tokens in the headers of a request say.
+#[derive(Debug, Default)]
+struct Shown {
+    /// Whom the first right one belongs to.
+    guest: Option<Guest>,
+    /// How many are wrong.
+    wrong: u32,
+}
+
+/// The tokens in the headers of a request.
 fn presented(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let bearer = headers
         .get(header::AUTHORIZATION)
@@ -131,29 +150,26 @@ async fn judge(access: &Access, pass: &Pass, request: Request, next: Next) -> Re
     if !is_own_origin(request.headers()) {
         return (StatusCode::FORBIDDEN, "this page belongs to another origin").into_response();
     }
-    let guest = access.guest(request.headers());
+    let Shown { guest, wrong } = access.shown(request.headers());
     let in_address = token_in(request.uri());
+    let opened = in_address.and_then(|given| Some((access.people.with_token(given)?, given)));
+    let wrong = wrong + u32::from(in_address.is_some() && opened.is_none());
     let shows_token = in_address.is_some() || presented(request.headers()).next().is_some();
-    // A guest who is known here goes in at once. When that guest tries other tokens, each takes as long as a
-    // stranger's.
-    let is_known = in_address.is_none() && guest.as_ref().is_some_and(|guest| pass.is_known(guest.id));
+    // A guest who is known here goes in at once. A request with another token takes as long as a stranger's, also where it has the
+    // guest's own.
+    let is_known =
+        in_address.is_none() && wrong == 0 && guest.as_ref().is_some_and(|guest| pass.is_known(guest.id));
     if shows_token && !is_known && access.guesses().is_slow(pass.address, Instant::now()) {
         tokio::time::sleep(SLOW).await;
     }
-    if let Some((guest, given)) = in_address.and_then(|given| Some((access.people.with_token(given)?, given)))
-    {
+    access.guesses().wrong(pass.address, wrong, Instant::now());
+    if let Some((guest, given)) = opened {
         pass.welcome(guest.id);
         return arrival(given);
     }
     if let Some(guest) = guest {
-        if in_address.is_some() {
-            access.guesses().wrong(pass.address, Instant::now());
-        }
         pass.welcome(guest.id);
         return admit(guest, request, next).await;
-    }
-    if shows_token {
-        access.guesses().wrong(pass.address, Instant::now());
     }
     if access.people.local().is_some() {
         let why = "this page is for this machine only; start it with a token to use it from elsewhere";
@@ -213,12 +229,14 @@ mod tests {
         let access = Access::new(Some(Secret::new("s3cret")), Vec::new());
         assert!(
             access
-                .guest(&headers(&[("authorization", "Bearer s3cret")]))
+                .shown(&headers(&[("authorization", "Bearer s3cret")]))
+                .guest
                 .is_some()
         );
         assert!(
             access
-                .guest(&headers(&[("cookie", "a=b; dgt2mqtt_token=s3cret")]))
+                .shown(&headers(&[("cookie", "a=b; dgt2mqtt_token=s3cret")]))
+                .guest
                 .is_some()
         );
         for wrong in [
@@ -228,18 +246,39 @@ mod tests {
             headers(&[("authorization", "s3cret")]),
             headers(&[("cookie", "dgt2mqtt_token=; xdgt2mqtt_token=s3cret")]),
         ] {
-            assert!(access.guest(&wrong).is_none(), "{wrong:?}");
+            assert!(access.shown(&wrong).guest.is_none(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn each_wrong_token_counts_also_beside_a_right_one_and_few_are_looked_at() {
+        let access = Access::new(Some(Secret::new("s3cret")), Vec::new());
+        let shown = access.shown(&headers(&[
+            ("authorization", "Bearer guess"),
+            ("cookie", "dgt2mqtt_token=another; dgt2mqtt_token=s3cret"),
+        ]));
+        assert!(shown.guest.is_some());
+        assert_eq!(shown.wrong, 2);
+        let many = "dgt2mqtt_token=guess; ".repeat(MOST_SHOWN) + "dgt2mqtt_token=s3cret";
+        let shown = access.shown(&headers(&[("cookie", &many)]));
+        assert!(shown.guest.is_none());
+        assert_eq!(shown.wrong as usize, MOST_SHOWN);
     }
 
     #[test]
     fn without_a_token_only_names_of_this_machine_open() {
         let access = Access::new(None, Vec::new());
         for host in ["localhost:8080", "127.0.0.1", "[::1]:8080"] {
-            assert!(access.guest(&headers(&[("host", host)])).is_some(), "{host}");
+            assert!(
+                access.shown(&headers(&[("host", host)])).guest.is_some(),
+                "{host}"
+            );
         }
         for host in ["evil.example:8080", "127.0.0.1.evil.example", "10.0.0.1:80", ""] {
-            assert!(access.guest(&headers(&[("host", host)])).is_none(), "{host}");
+            assert!(
+                access.shown(&headers(&[("host", host)])).guest.is_none(),
+                "{host}"
+            );
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::{
     collections::HashMap,
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
     time::{Duration, Instant},
 };
 
@@ -16,13 +16,17 @@ pub(super) const SLOW: Duration = Duration::from_secs(1);
 /// How many addresses are remembered. Beyond that the address goes whose last wrong token is the oldest.
 const ADDRESSES: usize = 256;
 
-/// Wrong tokens by address.
+/// Wrong tokens by address, or by network where everybody has many addresses.
 #[derive(Debug, Default)]
 pub(super) struct Guesses(HashMap<IpAddr, (u32, Instant)>);
 
 impl Guesses {
-    /// Notes a wrong token from `address`.
-    pub(super) fn wrong(&mut self, address: IpAddr, now: Instant) {
+    /// Notes so many `wrong` tokens from `address`.
+    pub(super) fn wrong(&mut self, address: IpAddr, wrong: u32, now: Instant) {
+        if wrong == 0 {
+            return;
+        }
+        let address = network(address);
         self.0
             .retain(|_, (_, last)| now.saturating_duration_since(*last) < FORGOTTEN);
         if self.0.len() >= ADDRESSES && !self.0.contains_key(&address) {
@@ -32,15 +36,23 @@ impl Guesses {
             }
         }
         let (count, last) = self.0.entry(address).or_insert((0, now));
-        *count += 1;
+        *count = count.saturating_add(wrong);
         *last = now;
     }
 
     /// True where checks of tokens from `address` are slow.
     pub(super) fn is_slow(&self, address: IpAddr, now: Instant) -> bool {
         self.0
-            .get(&address)
-            .is_some_and(|(count, last)| *count > FREE && now.saturating_duration_since(*last) < FORGOTTEN)
+            .get(&network(address))
+            .is_some_and(|(count, last)| *count >= FREE && now.saturating_duration_since(*last) < FORGOTTEN)
+    }
+}
+
+/// What stands for all addresses of one guesser: by IPv6 everybody has a network of 64 bits.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
+        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -53,9 +65,9 @@ mod tests {
         let mut guesses = Guesses::default();
         let start = Instant::now();
         let [bad, good] = ["10.0.0.1", "10.0.0.2"].map(|text| text.parse().unwrap());
-        for _ in 0..=FREE {
+        for _ in 0..FREE {
             assert!(!guesses.is_slow(bad, start));
-            guesses.wrong(bad, start);
+            guesses.wrong(bad, 1, start);
         }
         assert!(guesses.is_slow(bad, start));
         assert!(!guesses.is_slow(good, start));
@@ -67,8 +79,23 @@ mod tests {
         let mut guesses = Guesses::default();
         let start = Instant::now();
         for number in 0..10_000_u32 {
-            guesses.wrong(IpAddr::V4(number.into()), start);
+            guesses.wrong(IpAddr::V4(number.into()), 1, start);
         }
         assert_eq!(guesses.0.len(), ADDRESSES);
+    }
+
+    #[test]
+    fn tokens_of_one_request_and_of_one_network_count_together() {
+        let mut guesses = Guesses::default();
+        let start = Instant::now();
+        let [here, there, elsewhere] =
+            ["2001:db8::1", "2001:db8::2:3", "2001:db8:1::1"].map(|text| text.parse().unwrap());
+        guesses.wrong(here, FREE, start);
+        assert!(guesses.is_slow(there, start));
+        assert!(!guesses.is_slow(elsewhere, start));
+        let [mapped, plain] = ["::ffff:10.0.0.1", "10.0.0.1"].map(|text| text.parse().unwrap());
+        guesses.wrong(mapped, FREE, start);
+        assert!(guesses.is_slow(plain, start));
+        assert!(!guesses.is_slow("10.0.0.2".parse().unwrap(), start));
     }
 }

@@ -14,7 +14,8 @@ use crate::{
 const WAIT: Duration = Duration::from_millis(500);
 /// A notice tells of a disk that takes longer than this.
 const SLOW: Duration = Duration::from_secs(5);
-/// The longest that a disk may hang. After that the watchdog ends the daemon.
+/// The longest that a disk excuses a task which does not answer. A disk may hang for longer where all tasks answer: a new process
+/// would wait for it as well, and would not have what waits in memory.
 const HOPELESS: Duration = Duration::from_secs(120);
 
 /// The journal's last figures, and the time of the question that it has not answered.
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn with_the_watchdog_of_the_unit_a_disk_has_two_and_a_half_minutes() {
+    fn with_the_watchdog_of_the_unit_a_disk_excuses_a_stuck_task_for_two_and_a_half_minutes() {
         let unit = include_str!("../../systemd/dgt2mqtt.service");
         let watchdog = unit.lines().find_map(|line| line.strip_prefix("WatchdogSec="));
         let watchdog = watchdog.and_then(|period| period.strip_suffix('s')).unwrap();
@@ -100,7 +101,8 @@ mod tests {
         }
     }
 
-    /// The unit's watchdog is fed while the disk is slow: it ends the daemon some 30 s after that.
+    /// The unit's watchdog is fed while the disk is slow, also where a task does not answer: then it ends the daemon some 30 s after
+    /// that.
     #[tokio::test]
     async fn a_disk_is_slow_for_two_minutes_and_hopeless_after_them() {
         assert!(!Disk::default().is_slow(), "nothing is asked");
