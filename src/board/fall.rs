@@ -53,9 +53,10 @@ pub struct Fall {
     /// Nobody read the board when a piece left, or came to lie: it may have been another hand.
     #[serde(default)]
     pub unheard: bool,
-    /// A piece was still read on its square after the press: the opponent's hand may have taken it.
-    #[serde(default)]
-    pub left_late: bool,
+    /// The opponent's hand may have done it: a piece was still read on its square after the press, or a piece of his was pushed no
+    /// faster than he pushes one to straighten it.
+    #[serde(default, alias = "left_late")]
+    pub by_either: bool,
     /// The mover's hand had left the board, and the opponent had lifted a piece for his reply, before the pieces left: nobody
     /// knows whose hand it was.
     #[serde(default)]
@@ -122,7 +123,7 @@ impl Fall {
             like_reply: false,
             like_move: false,
             unheard: false,
-            left_late: false,
+            by_either: false,
             two_hands: false,
             returned: false,
             borne_out: BorneOut::default(),

@@ -173,7 +173,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         .map(|(_, to)| sensed.at(to));
     let mut astray: Vec<Square> = line.misplaced(sensed).into_iter().collect();
     window.is_answered = !astray.is_empty() && is_answered(line, &window, &astray, sensed);
-    let (mut like_reply, mut left_late) = (false, false);
+    let (mut like_reply, mut by_either) = (false, false);
     let mut first_left = None::<Millis>;
     let mut pieces = Vec::new();
     for home in missing {
@@ -198,7 +198,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         let lies = astray.iter().position(displaced);
         let lies = lies.map(|i| astray.swap_remove(i));
         like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code));
-        left_late |= left > window.pressed;
+        by_either |= left > window.pressed;
         let carried = || sensed.read_elsewhere(code, line.placement().squares_of(code), left);
         // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
         let king = code.piece().is_some_and(|piece| piece.role == Role::King);
@@ -229,7 +229,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
     fall.like_reply = like_reply;
     fall.unheard = unheard;
     fall.like_move = like_move;
-    fall.left_late = left_late;
+    fall.by_either = by_either;
     fall.two_hands = two_hands;
     Some(fall)
 }
@@ -324,6 +324,10 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     };
     let mut assumed = fall;
     assumed.knocked = fall.pieces().all(in_no_time);
+    assumed.by_either |= fall.pieces().any(|piece| {
+        let theirs = piece.code.color() == Some(!fall.by);
+        theirs && piece.lies.is_some_and(|lies| !at_once(piece, lies))
+    });
     assumed.like_capture = fall.pieces().any(is_captured);
     with.faults.fall = Some(assumed);
     with.hold_against(fall.squares(), sensed);
@@ -331,7 +335,7 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
 }
 
 /// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
-/// took: it has put back on the wrong square what it had knocked over.
+/// took: it has put back on the wrong square what it had knocked over. Or it has pushed a piece beside its way onto the next square.
 fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
     let (left, came) = (sensed.since(piece.home), sensed.since(lies));
     let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
@@ -341,7 +345,12 @@ fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &
     let was_read = sensed.before(piece.home) == piece.code
         || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
     let is_own = piece.code.color() == Some(fall.by);
-    is_own && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
+    let is_beside = |square: Square| square.distance(piece.home) <= 1;
+    let is_pushed = piece.home.distance(lies) == 1
+        && last
+            .and_then(|mv| Some([mv.from()?, mv.to()]))
+            .is_some_and(|way| way.into_iter().any(is_beside));
+    (is_own || is_pushed) && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
 }
 
 /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than

@@ -152,11 +152,10 @@ fn finding(record: &GameRecord, fall: &Fall, ply: usize, clear: bool) -> Finding
         seen.set(square, faults.shown(square, seen.at(square)));
     }
     let before = record.stand_at(ply - 1).clone();
-    // A piece that is merely missing may be in a hand, or not be read. The opponent's hand may have
-    // caught a piece that left after the press.
+    // A piece that is merely missing may be in a hand, or not be read.
     let certainty = if !clear {
         Certainty::Suspected
-    } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.left_late {
+    } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.by_either {
         Certainty::Certain
     } else {
         Certainty::Probable
