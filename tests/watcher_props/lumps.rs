@@ -107,7 +107,7 @@ fn a_knock_and_an_early_reply_are_the_same_bytes_in_a_lump() {
 }
 
 /// Nearly all are told. What is silent are above all pieces that fell at the press: that they did is a matter of a quarter of a
-/// second. Of 88 it was 1, and in full 120 of 11,400. Besides, the next game is not known where it is set up wrongly and begun within
+/// second. Of 88 it was 1, and in full 120 of 11,327. Besides, the next game is not known where it is set up wrongly and begun within
 /// the lump: 73 wrong arrays.
 #[test]
 fn an_offence_in_a_lump_is_not_passed_over() {
