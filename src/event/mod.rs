@@ -68,7 +68,7 @@ fn with_short_forms(schema: &mut schemars::Schema) {
         "type": "boolean",
     });
     let whole = serde_json::json!({
-        "description": "The command that gives the whole event (`history`), where the texts of an irregularity leave out what other fields say.",
+        "description": "The command that gives the whole event (`history`), where the texts of an irregularity leave out what other fields say, or the broker does not take the whole.",
         "type": "string",
     });
     if let Some(fields) = schema.ensure_object().get_mut("properties") {

@@ -87,6 +87,7 @@ fn without_texts(event: &Value, row: &OutboxRow) -> Form {
 
 fn abridged(mut short: Value, row: &OutboxRow) -> Form {
     short["abridged"] = Value::Bool(true);
+    short["whole"] = brief::WHERE.into();
     Form {
         kind: row.kind.clone(),
         json: short.to_string().into(),
@@ -142,6 +143,10 @@ mod tests {
             let event: Event = serde_json::from_slice(&form.json).unwrap();
             assert_eq!((event.seq, &event.id), (whole.seq, &whole.id));
             assert_eq!(event.body.type_name(), form.kind);
+            assert!(
+                String::from_utf8_lossy(&form.json).contains("history"),
+                "{form:?}"
+            );
             assert!(form.json.len() < size);
             size = form.json.len();
         }

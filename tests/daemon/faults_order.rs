@@ -16,7 +16,7 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Subscriber, heard},
+    broker::{Got, Mosquitto, PATIENCE, Subscriber, heard},
     hall::{Daemon, Seat, Simulator, configure, fixture, replay, until},
     offences::OFFENCES,
     replayed::{Played, taped, told},
@@ -52,6 +52,60 @@ async fn feed(station: &Station, board: &str, events: impl IntoIterator<Item = E
             ..Entry::default()
         };
         station.journal.append(entry).await.await.unwrap();
+    }
+}
+
+/// The first irregularity of a fixture, under another number.
+fn irregularity(fixture_name: &str, seq: u64) -> Event {
+    let events = std::fs::read_to_string(fixture(fixture_name).with_extension("jsonl")).unwrap();
+    let line = events
+        .lines()
+        .find(|line| line.contains(r#""type":"irregularity""#));
+    let event: Event = serde_json::from_str(line.unwrap()).unwrap();
+    Event {
+        body: event.body,
+        ..station::event("7", seq)
+    }
+}
+
+/// Brokers that take less than an irregularity has: it goes in fewer languages, then without words, then a notice stands for it. Each
+/// says where the whole is.
+#[tokio::test]
+async fn an_irregularity_that_is_above_the_limit_goes_in_the_longest_form_that_fits() {
+    for (limit, languages, kind) in [
+        (4000, 2, "irregularity"),
+        (1900, 1, "irregularity"),
+        (1100, 0, "irregularity"),
+        (700, 0, "notice"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = format!("allow_anonymous true\nmax_packet_size {limit}");
+        let mosquitto = Mosquitto::start_with(folder.path(), &options, "");
+        let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+        let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+        let events = [
+            event("7", 1, false, 0),
+            irregularity("illegal-king-left-in-check", 2),
+            event("7", 3, false, 0),
+        ];
+        feed(&station, "7", events).await;
+        station.delivered().await;
+        let told = |got: &Got| got.topic.contains("/7/event/") && got.json()["seq"] == 3;
+        subscriber.wait("the last", told).await;
+        assert_eq!(subscriber.numbers("7"), [1, 2, 3], "{limit}");
+        let all = subscriber.all();
+        let got = all
+            .iter()
+            .find(|got| got.topic.contains("/7/event/") && got.json()["seq"] == 2);
+        let told = got.unwrap().json();
+        assert_eq!(told["type"], kind, "{limit}: {told}");
+        let texts = told["text"].as_object().map_or(0, serde_json::Map::len);
+        assert_eq!(texts, languages, "{limit}: {told}");
+        if languages < 2 {
+            assert_eq!(told["abridged"], true, "{limit}: {told}");
+            assert!(told.to_string().contains("history"), "{limit}: {told}");
+        }
+        station.shut_down().await;
     }
 }
 

@@ -13,6 +13,9 @@ use crate::{
 /// The most bytes that an irregularity or an amended ruling has as it is published.
 pub(in crate::mqtt) const MOST_BYTES: usize = 2048;
 
+/// What `whole` says: the command that gives the whole event.
+pub(super) const WHERE: &str = "history";
+
 /// Fields of a ruling that go last: how the proposed times come about, and the rules of the event.
 const SPARE_FIELDS: [&str; 3] = ["clock_working", "time_control", "laws"];
 
@@ -23,7 +26,7 @@ pub(super) fn shorten(event: &mut Value) {
     if is_short(event) {
         return;
     }
-    event["whole"] = "history".into();
+    event["whole"] = WHERE.into();
     let most = spare.iter().map(|(_, parts)| parts.len()).max();
     for nth in 0..most.unwrap_or_default() {
         for (language, parts) in &spare {
