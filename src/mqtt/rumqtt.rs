@@ -29,7 +29,7 @@ use rumqttc::{
 use super::{
     link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
     names,
-    older::OlderQuestion,
+    older::{Answerer, OlderQuestion},
     unfit,
 };
 use crate::{
@@ -66,7 +66,10 @@ impl Questions {
             return names::missing(&self.host).await;
         }
         let older = self.older.as_ref().filter(|_| unfit::may_be_older(error))?;
-        older.is_answered().await.then(unfit::older)
+        Some(match older.answerer().await? {
+            Answerer::OlderBroker => unfit::older(),
+            Answerer::WebServer => unfit::web_server(older.port),
+        })
     }
 }
 
