@@ -165,17 +165,16 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
 fn tell_former(former: &[Id], left_out: u64) {
     let named: Vec<_> = former.iter().take(MOST_NAMED).map(Id::as_str).collect();
     let named = named.join(", ");
-    match (former.len(), former.len().saturating_sub(MOST_NAMED)) {
-        (0, _) => {}
-        (1, _) => {
-            tracing::info!("board {named} is not configured any more: its states are taken from the broker")
-        }
-        (_, 0) => tracing::info!(
-            "boards {named} are not configured any more: their states are taken from the broker"
-        ),
-        (_, more) => tracing::info!(
-            "boards {named} and {more} more are not configured any more: their states are taken from the broker"
-        ),
+    let whose = match (former.len(), former.len().saturating_sub(MOST_NAMED)) {
+        (0, _) => None,
+        (1, _) => Some(format!("board {named} is not configured any more: its")),
+        (_, 0) => Some(format!("boards {named} are not configured any more: their")),
+        (_, more) => Some(format!(
+            "boards {named} and {more} more are not configured any more: their"
+        )),
+    };
+    if let Some(whose) = whose {
+        tracing::info!("{whose} states are taken from the broker");
     }
     if left_out > 0 {
         tracing::warn!(
