@@ -60,6 +60,16 @@ impl Throttle {
         minute.said += 1;
         Some(std::mem::take(&mut minute.left_out))
     }
+
+    /// How many lines were left out in a minute that is over, if no line has told of them since. Whoever has such lines asks now and
+    /// then: otherwise the number would wait for the next line, which may never come.
+    pub(crate) fn overdue(&self, now: Instant) -> Option<u64> {
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = minute
+            .began
+            .is_some_and(|began| now.saturating_duration_since(began) >= MINUTE);
+        (is_over && minute.left_out > 0).then(|| std::mem::take(&mut minute.left_out))
+    }
 }
 
 /// The beginning of a text that may be long, for a person.
@@ -81,6 +91,20 @@ mod tests {
         let said = (0..50).filter(|_| throttle.pass(start).is_some()).count();
         assert_eq!(said, 20);
         assert_eq!(throttle.pass(start + MINUTE), Some(30));
+        assert_eq!(throttle.pass(start + MINUTE), Some(0));
+    }
+
+    #[test]
+    fn what_was_left_out_is_told_when_the_minute_is_over_and_once() {
+        let throttle = Throttle::of(1);
+        let start = Instant::now();
+        assert_eq!(throttle.overdue(start), None);
+        for _ in 0..3 {
+            throttle.pass(start);
+        }
+        assert_eq!(throttle.overdue(start + MINUTE / 2), None, "the minute goes on");
+        assert_eq!(throttle.overdue(start + MINUTE), Some(2));
+        assert_eq!(throttle.overdue(start + MINUTE), None);
         assert_eq!(throttle.pass(start + MINUTE), Some(0));
     }
 

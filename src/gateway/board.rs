@@ -384,6 +384,7 @@ impl BoardTask {
                     let now = self.shared.clock.now();
                     self.tape.iter_mut().for_each(|tape| tape.save(now));
                     self.shared.hardware.tells(self.plan.id.as_str(), self.watcher.hardware());
+                    self.quota.tell_left_out(&format!("board {}", self.plan.id), Instant::now());
                 }
             }
         }

@@ -51,7 +51,8 @@ use crate::{
     descriptors,
     journal::{Journal, Notice},
     mqtt::{
-        BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial,
+        self, BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics,
+        rumqtt::RumqttDial,
     },
     notify::notify,
 };
@@ -320,6 +321,7 @@ impl Daemon {
     }
 
     async fn tick(&mut self, feed_watchdog: bool) {
+        self.tell_left_out(Instant::now().into_std());
         let before = self.disk.trouble();
         let stats = self.disk.tick(&self.shared.journal).await;
         let slow = self.disk.trouble();
@@ -387,6 +389,14 @@ impl Daemon {
                 .set(StateKey::health(&self.shared.topics, expiry.max(3)), json),
             Err(error) => tracing::error!(%error, "cannot write `health` as JSON"),
         }
+    }
+
+    /// Tells how many lines of the log were left out in minutes that are over.
+    fn tell_left_out(&self, now: std::time::Instant) {
+        mqtt::tell_left_out(now);
+        requests::tell_left_out(now);
+        self.quota
+            .tell_left_out("boards that are not configured any more", now);
     }
 
     /// The standing of each board, and how often its task failed.

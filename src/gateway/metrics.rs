@@ -277,7 +277,7 @@ fn of_the_broker(health: &Health) -> Vec<Family> {
         counter("commands", "Commands received.", broker.commands),
         counter(
             "commands_refused",
-            "Commands refused at the door.",
+            "Commands refused, at the door or later.",
             broker.commands_refused,
         ),
     ]

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::{throttle::Throttle, time::Millis};
+use crate::{mqtt::Refusal, throttle::Throttle, time::Millis};
 
 /// How many such commands a board takes at once.
 const BURST: u64 = 60;
@@ -41,6 +41,16 @@ impl Quota {
     /// Counts a refusal. Returns how many there were since the log last told of them, if it is to tell now.
     pub(super) fn says(&self, now: Instant) -> Option<u64> {
         self.said.pass(now)
+    }
+
+    /// Tells how many refusals the log has not told of in the minute that is over; `place` says whose.
+    pub(super) fn tell_left_out(&self, place: &str, now: Instant) {
+        if let Some(count) = self.said.overdue(now) {
+            tracing::warn!(
+                code = Refusal::OverBudget(0).code(),
+                "{place}: {count} more commands were refused because there were too many"
+            );
+        }
     }
 }
 

@@ -8,21 +8,19 @@
 //! A process that stood still may have lost its name without a word: nobody answered in its stead. So it asks again before it
 //! sends anything, and compares the numbers of its events with those that the other gave out.
 
-use std::{
-    collections::VecDeque,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::{link::Arrived, topic::Topics};
+use super::{link::Arrived, rival::Rival, topic::Topics};
 
 /// How long a holder may take to answer.
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often a gateway that stands by asks again.
 const AGAIN: Duration = Duration::from_secs(10);
-/// A gateway that has not been heard for this long is gone.
-const GONE: Duration = Duration::from_secs(30);
+/// The time between two answers, between two questions and between two births of one gateway, however many words come in. All who asked
+/// meanwhile hear the next answer.
+const PACE: Duration = Duration::from_millis(500);
 /// A holder that stood still for less than this has answered in time whoever asked meanwhile.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(2_500);
 const _: () = assert!(STOOD_STILL.as_millis() < ANSWER.as_millis());
@@ -36,6 +34,34 @@ pub(super) struct Word {
     host: String,
     /// True where it holds the name, false where it asks for the holder.
     holds: bool,
+    /// The identity of its journal; none where the program is too old to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    journal: Option<String>,
+}
+
+/// A word that is to be said, at a pace.
+#[derive(Debug, Default)]
+struct Paced {
+    is_owed: bool,
+    /// When it was said last.
+    said_at: Option<Instant>,
+}
+
+impl Paced {
+    /// When it may be said.
+    fn due(&self, now: Instant) -> Option<Instant> {
+        let paced = self.said_at.map_or(now, |at| at + PACE);
+        self.is_owed.then_some(paced)
+    }
+
+    /// True once when it is time.
+    fn take(&mut self, now: Instant) -> bool {
+        let is_due = self.due(now).is_some_and(|at| at <= now);
+        if is_due {
+            (self.is_owed, self.said_at) = (false, Some(now));
+        }
+        is_due
+    }
 }
 
 /// The fields of `info` that the claim reads.
@@ -66,26 +92,31 @@ pub(super) struct NameClaim {
     /// What the broker retains in `status` and in `info` of the last holder.
     is_online: bool,
     info: Option<Info>,
-    words: VecDeque<Word>,
-    /// The machine of another gateway of our name, and when this gateway last heard of it.
-    rival: Option<(String, Instant)>,
-    /// True where this gateway holds the name and must publish its birth again.
-    wants_birth: bool,
+    /// The identity of our journal.
+    journal: String,
+    /// The question for the holder, and the answer that this gateway is it.
+    question: Paced,
+    answer: Paced,
+    /// The birth, which a holder must publish again where somebody wrote over it.
+    birth: Paced,
+    rival: Rival,
     /// True where another gateway said that it holds the name, too.
     is_disputed: bool,
 }
 
 impl NameClaim {
-    pub(super) fn new(boot: String, host: String) -> Self {
+    pub(super) fn new(boot: String, host: String, journal: String) -> Self {
         Self {
             boot,
             host,
             stage: Stage::Unknown,
             is_online: false,
             info: None,
-            words: VecDeque::new(),
-            rival: None,
-            wants_birth: false,
+            journal,
+            question: Paced::default(),
+            answer: Paced::default(),
+            birth: Paced::default(),
+            rival: Rival::default(),
             is_disputed: false,
         }
     }
@@ -95,8 +126,9 @@ impl NameClaim {
         self.stage = Stage::Unknown;
         self.is_online = false;
         self.info = None;
-        self.words.clear();
-        self.wants_birth = false;
+        for paced in [&mut self.question, &mut self.answer, &mut self.birth] {
+            paced.is_owed = false;
+        }
         self.is_disputed = false;
     }
 
@@ -121,10 +153,8 @@ impl NameClaim {
             // This may be the will of a former connection of ours, which the broker gave up late. It may also be a
             // gateway that does not know of us.
             Stage::Holding => {
-                self.wants_birth = true;
-                if self.is_online {
-                    self.speak(true);
-                }
+                self.birth.is_owed = true;
+                self.answer.is_owed |= self.is_online;
             }
             Stage::StandingBy(_) if !self.is_online => self.ask(now),
             _ => {}
@@ -140,22 +170,35 @@ impl NameClaim {
             (false, true) => false,
             (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
         };
-        self.rival = Some((word.host.clone(), now));
         self.is_disputed |= word.holds && holds;
+        if self.rival.heard(&word.host, &word.boot, yields, now) {
+            self.tell_of(word, yields, holds);
+        }
         if yields {
-            if !matches!(self.stage, Stage::StandingBy(_)) {
-                tracing::error!(
-                    "another gateway has our name: it runs on {}. This one publishes nothing until that is gone; give each gateway a name of its own",
-                    word.host
-                );
-            }
             self.stage = Stage::StandingBy(now + AGAIN);
         } else if holds {
-            tracing::warn!(
-                "another gateway of our name, on {}, stays away while this one is there; give each a name of its own",
+            self.answer.is_owed = true;
+        }
+    }
+
+    /// The log's line on another gateway of our name.
+    fn tell_of(&self, word: &Word, yields: bool, holds: bool) {
+        let is_copy = word.journal.as_ref() == Some(&self.journal);
+        let copy = if is_copy {
+            ", with a copy of our journal, as after a memory card was copied"
+        } else {
+            ""
+        };
+        if yields {
+            tracing::error!(
+                "another gateway has our name: it runs on {}{copy}. This one publishes nothing until that is gone; give each gateway a name of its own",
                 word.host
             );
-            self.speak(true);
+        } else if holds {
+            tracing::warn!(
+                "another gateway of our name, on {}{copy}, stays away while this one is there; give each a name of its own",
+                word.host
+            );
         }
     }
 
@@ -174,8 +217,12 @@ impl NameClaim {
 
     /// Moves on where an answer is overdue or it is time to ask again.
     pub(super) fn tick(&mut self, now: Instant) {
+        self.rival.tell_left_out(now);
         match self.stage {
-            Stage::Asking(until) if until <= now => self.stage = Stage::Holding,
+            Stage::Asking(until) if until <= now => {
+                self.stage = Stage::Holding;
+                self.rival.left();
+            }
             Stage::StandingBy(again) if again <= now => self.ask(now),
             _ => {}
         }
@@ -211,36 +258,42 @@ impl NameClaim {
         matches!(self.stage, Stage::StandingBy(_))
     }
 
-    /// The next word to the other gateways of this name.
-    pub(super) fn next_word(&mut self) -> Option<Word> {
-        self.words.pop_front()
+    /// The next word to the other gateways of this name, if it is time for one.
+    pub(super) fn next_word(&mut self, now: Instant) -> Option<Word> {
+        if self.question.take(now) {
+            return Some(self.word(false));
+        }
+        self.answer.take(now).then(|| self.word(true))
     }
 
     /// True once when this gateway must publish its birth again.
-    pub(super) fn takes_birth(&mut self) -> bool {
-        std::mem::take(&mut self.wants_birth) && self.holds()
+    pub(super) fn takes_birth(&mut self, now: Instant) -> bool {
+        self.birth.take(now) && self.holds()
+    }
+
+    /// When there is something to say, if nothing comes in before.
+    pub(super) fn due(&self, now: Instant) -> Option<Instant> {
+        let paced = [&self.question, &self.answer, &self.birth];
+        paced.into_iter().filter_map(|paced| paced.due(now)).min()
     }
 
     /// The machine of another gateway of our name, if there is one.
     pub(super) fn rival(&self, now: Instant) -> Option<&str> {
-        let is_there = |at: &Instant| now.saturating_duration_since(*at) < GONE;
-        self.rival
-            .as_ref()
-            .filter(|(_, at)| is_there(at))
-            .map(|(host, _)| host.as_str())
+        self.rival.host(now)
     }
 
     fn ask(&mut self, now: Instant) {
         self.stage = Stage::Asking(now + ANSWER);
-        self.speak(false);
+        self.question.is_owed = true;
     }
 
-    fn speak(&mut self, holds: bool) {
-        self.words.push_back(Word {
+    fn word(&self, holds: bool) -> Word {
+        Word {
             boot: self.boot.clone(),
             host: self.host.clone(),
             holds,
-        });
+            journal: Some(self.journal.clone()),
+        }
     }
 }
 
@@ -257,6 +310,11 @@ pub fn host() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mqtt::rival::GONE;
+
+    fn claim(boot: &str, host: &str) -> NameClaim {
+        NameClaim::new(boot.to_owned(), host.to_owned(), format!("journal of {host}"))
+    }
 
     fn topics() -> Topics {
         Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap())
@@ -284,7 +342,7 @@ mod tests {
     fn who_wrote_another_journal_was_another() {
         let now = Instant::now();
         let told = |info: &str| {
-            let mut claim = NameClaim::new("b".to_owned(), "one".to_owned());
+            let mut claim = claim("b", "one");
             hears(&mut claim, topics().status(), b"offline", now);
             hears(&mut claim, topics().info(), info.as_bytes(), now);
             claim.was_of_another("ours")
@@ -297,7 +355,7 @@ mod tests {
 
     /// Passes on what one gateway says to the other.
     fn tell(from: &mut NameClaim, to: &mut NameClaim, now: Instant) {
-        while let Some(word) = from.next_word() {
+        while let Some(word) = from.next_word(now) {
             hears(to, topics().claim(), &serde_json::to_vec(&word).unwrap(), now);
         }
     }
@@ -305,7 +363,7 @@ mod tests {
     #[test]
     fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
         let now = Instant::now();
-        let mut claim = NameClaim::new("b".to_owned(), "one".to_owned());
+        let mut claim = claim("b", "one");
         claim.heard(true, now);
         assert!(claim.holds());
         claim.restart();
@@ -321,8 +379,8 @@ mod tests {
     #[test]
     fn the_second_stays_away_until_the_first_is_gone() {
         let now = Instant::now();
-        let mut first = NameClaim::new("z".to_owned(), "one".to_owned());
-        let mut second = NameClaim::new("a".to_owned(), "two".to_owned());
+        let mut first = claim("z", "one");
+        let mut second = claim("a", "two");
         first.heard(true, now);
         found(&mut second, "z", now);
         tell(&mut second, &mut first, now);
@@ -346,7 +404,7 @@ mod tests {
     #[test]
     fn a_holder_notices_that_another_had_the_name() {
         let now = Instant::now();
-        let mut first = NameClaim::new("a".to_owned(), "one".to_owned());
+        let mut first = claim("a", "one");
         let info = |boot: &str| format!("{{\"boot_id\":\"{boot}\"}}");
         hears(&mut first, topics().info(), info("before").as_bytes(), now);
         first.heard(true, now);
@@ -373,12 +431,64 @@ mod tests {
     #[test]
     fn of_two_holders_one_remains() {
         let now = Instant::now();
-        let mut first = NameClaim::new("a".to_owned(), "one".to_owned());
-        let mut second = NameClaim::new("b".to_owned(), "two".to_owned());
+        let mut first = claim("a", "one");
+        let mut second = claim("b", "two");
         first.heard(true, now);
         second.heard(true, now);
         hears(&mut first, topics().status(), b"online", now);
         tell(&mut first, &mut second, now);
-        assert!(first.takes_birth() && first.holds() && !second.holds());
+        assert!(first.takes_birth(now) && first.holds() && !second.holds());
+    }
+
+    #[test]
+    fn a_flood_of_words_has_two_answers_a_second_and_whoever_asks_is_answered_in_time() {
+        let start = Instant::now();
+        let mut holder = claim("h", "one");
+        holder.heard(true, start);
+        let mut answers = 0;
+        for ms in 0..10_000 {
+            let now = start + Duration::from_millis(ms);
+            let word = format!(r#"{{"boot":"{ms}","host":"two","holds":false}}"#);
+            hears(&mut holder, topics().claim(), word.as_bytes(), now);
+            hears(&mut holder, topics().status(), b"online", now);
+            answers += std::iter::from_fn(|| holder.next_word(now)).count();
+            let late = holder.due(now).is_some_and(|at| at > now + PACE);
+            assert!(!late, "an answer is owed for longer than {PACE:?}");
+        }
+        assert_eq!(answers, 20);
+        assert!(
+            holder.takes_birth(start) && !holder.takes_birth(start),
+            "and one birth"
+        );
+    }
+
+    #[test]
+    fn a_word_of_an_older_program_is_understood_and_ours_tells_the_journal() {
+        let older: Word = serde_json::from_str(r#"{"boot":"a","host":"one","holds":true}"#).unwrap();
+        assert_eq!(older.journal, None);
+        let now = Instant::now();
+        let mut asks = claim("b", "two");
+        found(&mut asks, "z", now);
+        let said = serde_json::to_value(asks.next_word(now).unwrap()).unwrap();
+        assert_eq!(said["journal"], "journal of two");
+    }
+
+    #[test]
+    fn one_that_stands_by_takes_a_name_that_fell_silent_within_thirteen_seconds() {
+        let start = Instant::now();
+        let (mut first, mut second) = (claim("z", "one"), claim("a", "two"));
+        first.heard(true, start);
+        found(&mut second, "z", start);
+        tell(&mut second, &mut first, start);
+        tell(&mut first, &mut second, start);
+        // The first falls silent, and no will is set right.
+        let mut took = None;
+        for tenth in 0..300 {
+            let now = start + Duration::from_millis(tenth * 100);
+            second.tick(now);
+            while second.next_word(now).is_some() {}
+            took = took.or_else(|| second.holds().then_some(now - start));
+        }
+        assert_eq!(took, Some(AGAIN + ANSWER));
     }
 }

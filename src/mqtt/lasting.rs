@@ -63,7 +63,7 @@ pub struct BrokerFigures {
     pub refused: u64,
     /// Commands received since the start.
     pub commands: u64,
-    /// Commands refused at the door since the start.
+    /// Commands refused since the start, at the door or later.
     pub commands_refused: u64,
     /// The machine of another gateway of our name that is there now: each must have a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ mod claim;
 pub mod command;
 #[cfg(test)]
 mod fake;
+mod known;
 mod lasting;
 pub mod link;
 pub mod look;
@@ -20,6 +21,7 @@ mod outbox;
 pub mod publisher;
 mod readback;
 pub mod reply;
+mod rival;
 pub mod rumqtt;
 mod session;
 mod short;
@@ -41,3 +43,10 @@ pub use reply::{CommandReply, ReplyPayload, ReplyTo};
 pub use states::{StateKey, States};
 pub use topic::{BoardState, Topics};
 pub use whereabouts::{Claim, Sign, Whereabouts};
+
+/// Tells how many lines of the log were left out in minutes that are over.
+pub(crate) fn tell_left_out(now: std::time::Instant) {
+    reply::tell_left_out(now);
+    known::tell_left_out(now);
+    session::tell_left_out(now);
+}

@@ -1,4 +1,4 @@
-//! Asks in MQTT 3.1.1 whether a peer that does not understand MQTT 5 is a broker all the same.
+//! Asks in MQTT 3.1.1 whether a peer that does not understand MQTT 5 is a broker all the same, or a web server.
 //!
 //! Brokers of MQTT 3.1.1 answer MQTT 5 in different ways: RabbitMQ 3.10 hangs up, NATS answers in the old form, which
 //! our library finds too short. A question in MQTT 3.1.1 they all answer alike.
@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The first two bytes of CONNACK in MQTT 3.1.1. Two more follow, which may say anything.
 const CONNACK: [u8; 2] = [0x20, 2];
 const DISCONNECT: [u8; 2] = [0xe0, 0];
+/// How a web server begins whatever it says.
+const HTTP: &[u8] = b"HTTP/";
 
 /// The address to ask, and the client id for it.
 #[derive(Clone, Debug)]
@@ -25,19 +27,33 @@ pub(super) struct OlderQuestion {
     pub(super) client_id: String,
 }
 
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answerer {
+    /// A broker of MQTT 3.1.1.
+    OlderBroker,
+    WebServer,
+}
+
 impl OlderQuestion {
-    /// True where a broker of MQTT 3.1.1 answers.
-    pub(super) async fn is_answered(&self) -> bool {
-        matches!(timeout(PATIENCE, self.ask()).await, Ok(Ok(answer)) if answer == CONNACK)
+    /// Who answers, if the answer tells.
+    pub(super) async fn answerer(&self) -> Option<Answerer> {
+        timeout(PATIENCE, self.ask()).await.ok()?.ok()?
     }
 
-    async fn ask(&self) -> std::io::Result<[u8; 2]> {
+    async fn ask(&self) -> std::io::Result<Option<Answerer>> {
         let mut stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.write_all(&connect(&self.client_id)).await?;
-        let mut answer = [0; 2];
+        let mut answer = [0; CONNACK.len()];
         stream.read_exact(&mut answer).await?;
-        stream.write_all(&DISCONNECT).await?;
-        Ok(answer)
+        if answer == CONNACK {
+            stream.write_all(&DISCONNECT).await?;
+            return Ok(Some(Answerer::OlderBroker));
+        }
+        let mut more = [0; HTTP.len() - CONNACK.len()];
+        stream.read_exact(&mut more).await?;
+        let is_http = [&answer[..], &more[..]].concat() == HTTP;
+        Ok(is_http.then_some(Answerer::WebServer))
     }
 }
 

@@ -67,9 +67,13 @@ pub struct PublisherHandle {
 }
 
 impl PublisherHandle {
-    /// Queues a reply. If the queue is full, as with a broker that is away for long, the reply is dropped: the caller
-    /// has given up by then.
+    /// Queues a reply, and counts a refusal. If the queue is full, as with a broker that is away for long, the reply is dropped:
+    /// the caller has given up by then.
     pub fn reply(&self, reply: CommandReply) {
+        if reply.is_refusal {
+            let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+            figures.commands_refused += 1;
+        }
         if let Err(error) = self.replies.try_send(reply) {
             tracing::warn!("a reply to a command was dropped: {error}");
         }
@@ -121,7 +125,11 @@ impl<D: Dial> Publisher<D> {
             figures: figures.clone(),
         };
         let core = Lasting {
-            claim: NameClaim::new(settings.boot_id.clone(), claim::host()),
+            claim: NameClaim::new(
+                settings.boot_id.clone(),
+                claim::host(),
+                journal.identity().to_owned(),
+            ),
             topics,
             patience: settings.ack_timeout,
             settings,
@@ -267,7 +275,8 @@ impl<D: Dial> Publisher<D> {
         core.settings.urls = redial.urls;
         core.settings.commands = redial.commands;
         core.settings.languages = redial.languages;
-        core.claim = NameClaim::new(core.settings.boot_id.clone(), claim::host());
+        let (boot, journal) = (core.settings.boot_id.clone(), core.journal.identity().to_owned());
+        core.claim = NameClaim::new(boot, claim::host(), journal);
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
         core.alarms.clear();

@@ -4,19 +4,12 @@
 //! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
 //! of these: then it has heard everything.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use tokio::task::JoinSet;
 
-use super::{link::Arrived, topic::Topics};
-use crate::{
-    config::Id,
-    journal::{Journal, KnownNumbers},
-};
+use super::{known::KnownBoards, link::Arrived, topic::Topics};
+use crate::journal::Journal;
 
 /// How long to wait for a broker that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -26,34 +19,6 @@ const MOST_BROKEN_OFF: u32 = 1;
 /// The same at a broker that has let us hear ourselves before: something else ended those connections, as the return of
 /// a node of a cluster, unless it goes on.
 const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 8;
-
-/// The highest number of a game that a snapshot can hold. A higher one at the broker is not from us.
-const MOST_GAMES: u32 = 1_000_000_000;
-/// The highest number of an event that the publisher believes. No board comes to it before the year 2100: numbers jump to
-/// 64 times the Unix time in milliseconds, `journal/numbers.rs`.
-/// Above it, programs that count in floating point would confuse numbers, and soon the journal has none left.
-const MOST_EVENTS: u64 = 1 << 48;
-
-/// The fields of a board's `game` that the comparison reads.
-#[derive(Deserialize)]
-struct Game {
-    last_seq: u64,
-    /// None before the first game.
-    game: Option<u32>,
-}
-
-impl Game {
-    /// The number of the board's last game; 0 where there is none, or where no board can have come to that number.
-    fn number(&self) -> u32 {
-        self.game.filter(|number| *number <= MOST_GAMES).unwrap_or(0)
-    }
-}
-
-/// Payload of a board's `numbers`: the gateway sent no number above the ceiling while no disk could be written.
-#[derive(Deserialize, serde::Serialize)]
-pub(super) struct Numbers {
-    pub(super) ceiling: u64,
-}
 
 /// The steps of the question.
 #[derive(Debug, Default)]
@@ -78,7 +43,7 @@ pub(super) struct ReadBack {
     is_deaf: bool,
     /// The broker has let us hear ourselves.
     was_heard: bool,
-    known: BTreeMap<String, KnownNumbers>,
+    known: KnownBoards,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
 }
@@ -96,7 +61,7 @@ impl ReadBack {
         // The publisher does not wait again for a broker that let it wait in vain.
         let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
         self.stage = Stage::Hearing(now + patience);
-        self.known.clear();
+        self.known = KnownBoards::default();
         let most = if self.was_heard {
             MOST_BROKEN_OFF_WHERE_HEARD
         } else {
@@ -121,8 +86,8 @@ impl ReadBack {
         self.is_compared = false;
     }
 
-    /// Takes what came in, if it is an answer.
-    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived) {
+    /// Takes what came in, if it is an answer. `is_ours` says which boards are configured.
+    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, is_ours: impl Fn(&str) -> bool) {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.was_heard, self.broken_off) = (false, true, 0);
             return self.end();
@@ -130,32 +95,14 @@ impl ReadBack {
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
             return;
         };
+        // What comes after the comparison tells nothing that is asked.
+        if self.is_compared || matches!(self.stage, Stage::Comparing(_) | Stage::Over) {
+            return;
+        }
         if let Stage::Hearing(until) = &mut self.stage {
             *until = Instant::now() + SILENCE;
         }
-        let known = self.known.entry(board.to_owned()).or_default();
-        let payload = &arrived.payload;
-        let believed = |number: u64| {
-            let is_possible = number <= MOST_EVENTS;
-            if !is_possible {
-                tracing::warn!(
-                    "the broker retains number {number} on {}, to which no board can have come: somebody else wrote there, and it is not believed; only the gateway should have the right to write there",
-                    arrived.topic
-                );
-            }
-            if is_possible { number } else { 0 }
-        };
-        if state == "numbers" {
-            known.ceiling =
-                serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| believed(numbers.ceiling));
-        } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
-            (known.last, known.game) = (believed(game.last_seq), game.number());
-            known.shown = (known.game > 0)
-                .then(|| serde_json::from_slice(payload).ok())
-                .flatten();
-        } else {
-            (known.last, known.game, known.shown) = (0, 0, None);
-        }
+        self.known.take(board, state, &arrived.payload, is_ours(board));
     }
 
     /// Ends the hearing: nothing more will come.
@@ -191,7 +138,7 @@ impl ReadBack {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
-            let (journal, known) = (journal.clone(), self.known.clone());
+            let (journal, known) = (journal.clone(), self.known.numbers().clone());
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {
@@ -209,10 +156,11 @@ impl ReadBack {
         matches!(self.stage, Stage::Over)
     }
 
-    /// Notes that the journal has compared.
-    pub(super) fn finish(&mut self) {
+    /// Notes that the journal has compared. Returns what the broker retains.
+    pub(super) fn finish(&mut self) -> KnownBoards {
         self.is_compared = true;
         self.stage = Stage::Over;
+        std::mem::take(&mut self.known)
     }
 
     /// Ends when the publisher may send.
@@ -224,20 +172,6 @@ impl ReadBack {
         }
         // The journal is closed, so nothing will be sent any more.
         std::future::pending::<()>().await;
-    }
-
-    /// Boards that the broker retains and that are not among `ours`: they were renamed or removed.
-    pub(super) fn former(&self, ours: &[Id]) -> Vec<Id> {
-        let is_former = |id: &Id| !ours.contains(id);
-        let boards = self.known.keys().filter_map(|board| board.parse().ok());
-        boards.filter(is_former).collect()
-    }
-
-    /// The ceilings that the broker retains.
-    pub(super) fn ceilings(&self) -> BTreeMap<String, u64> {
-        let known = self.known.iter();
-        let ceilings = known.map(|(board, known)| (board.clone(), known.ceiling));
-        ceilings.filter(|(_, ceiling)| *ceiling > 0).collect()
     }
 }
 
@@ -267,7 +201,7 @@ mod tests {
         );
         let mut readback = ReadBack::default();
         readback.begin(Instant::now());
-        readback.take(&topics, &echo);
+        readback.take(&topics, &echo, |_| true);
         assert_eq!(echoes(&mut readback), 8, "until it goes on");
         readback.finish();
         assert_eq!(
@@ -275,40 +209,29 @@ mod tests {
             8,
             "a connection lasted without the message"
         );
-        readback.take(&topics, &echo);
+        readback.take(&topics, &echo, |_| true);
         readback.do_without_echo();
         assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
     }
 
     #[test]
-    fn a_number_that_no_game_can_have_is_not_believed() {
-        let number = |game| Game { last_seq: 1, game }.number();
-        assert_eq!([number(Some(3)), number(None), number(Some(u32::MAX))], [3, 0, 0]);
-    }
-
-    #[test]
-    fn a_number_that_no_event_can_have_is_not_believed() {
+    fn what_comes_after_the_comparison_is_not_kept() {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let known = |state: &str, payload: String| {
-            let mut readback = ReadBack::default();
+        let mut readback = ReadBack::default();
+        readback.begin(Instant::now());
+        let hears = |readback: &mut ReadBack, board: &str| {
             let arrived = Arrived {
-                topic: format!("dgt2mqtt/gw/board/7/{state}"),
-                payload: payload.into(),
+                topic: format!("dgt2mqtt/gw/board/{board}/game"),
+                payload: r#"{"last_seq":5,"game":1}"#.into(),
                 retain: true,
                 response_topic: None,
                 correlation: None,
             };
-            readback.take(&topics, &arrived);
-            let known = &readback.known["7"];
-            known.last.max(known.ceiling)
+            readback.take(&topics, &arrived, |_| false);
         };
-        for number in [7, MOST_EVENTS, MOST_EVENTS + 1, i64::MAX as u64, u64::MAX] {
-            let believed = if number <= MOST_EVENTS { number } else { 0 };
-            assert_eq!(known("numbers", format!("{{\"ceiling\":{number}}}")), believed);
-            assert_eq!(
-                known("game", format!("{{\"last_seq\":{number},\"game\":1}}")),
-                believed
-            );
-        }
+        hears(&mut readback, "7");
+        assert_eq!(readback.finish().numbers().len(), 1);
+        hears(&mut readback, "8");
+        assert!(readback.known.numbers().is_empty());
     }
 }

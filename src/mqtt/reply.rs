@@ -77,6 +77,8 @@ pub struct CommandReply {
     pub correlation: Option<Bytes>,
     /// JSON.
     pub payload: String,
+    /// True where the command was refused just now.
+    pub is_refusal: bool,
 }
 
 impl ReplyTo {
@@ -141,19 +143,18 @@ impl ReplyTo {
             error: Some(complaint),
         };
         // The payload holds texts and a JSON value, all of which JSON can say.
-        self.with(serde_json::to_string(&payload).unwrap_or_default())
+        CommandReply {
+            is_refusal: true,
+            ..self.with(serde_json::to_string(&payload).unwrap_or_default())
+        }
     }
 
     fn log_refusal(&self, code: &str, message: &str) {
-        static SAID: Throttle = Throttle::new();
-        let Some(left_out) = SAID.pass(Instant::now()) else {
+        let Some(left_out) = REFUSALS.pass(Instant::now()) else {
             return;
         };
         if left_out > 0 {
-            tracing::warn!(
-                code = "commands_refused",
-                "{left_out} more commands were refused than are told one by one: who sends so many?"
-            );
+            say_left_out(left_out);
         }
         let [command, to] = [&self.command, &self.topic].map(|topic| shortened(topic, MOST_WORDS));
         let (reference, by) = (&self.reference, self.sender.as_deref());
@@ -185,8 +186,25 @@ impl ReplyTo {
             topic: self.topic.clone(),
             correlation: self.correlation.clone(),
             payload,
+            is_refusal: false,
         }
     }
+}
+
+static REFUSALS: Throttle = Throttle::new();
+
+/// Tells how many refusals were not told one by one in the minute that is over.
+pub(super) fn tell_left_out(now: Instant) {
+    if let Some(count) = REFUSALS.overdue(now) {
+        say_left_out(count);
+    }
+}
+
+fn say_left_out(count: u64) {
+    tracing::warn!(
+        code = "commands_refused",
+        "{count} more commands were refused than are told one by one: who sends so many?"
+    );
 }
 
 impl CommandReply {

@@ -29,7 +29,7 @@ use rumqttc::{
 use super::{
     link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
     names,
-    older::OlderQuestion,
+    older::{Answerer, OlderQuestion},
     unfit,
 };
 use crate::{
@@ -66,7 +66,10 @@ impl Questions {
             return names::missing(&self.host).await;
         }
         let older = self.older.as_ref().filter(|_| unfit::may_be_older(error))?;
-        older.is_answered().await.then(unfit::older)
+        Some(match older.answerer().await? {
+            Answerer::OlderBroker => unfit::older(),
+            Answerer::WebServer => unfit::web_server(older.port),
+        })
     }
 }
 
@@ -152,6 +155,7 @@ impl Dial for RumqttDial {
             poll: Some(Box::pin(poll(events, questions.clone()))),
             questions,
             connected: false,
+            max_packet: None,
             handed: VecDeque::new(),
             inflight: HashMap::new(),
             closed: None,
@@ -175,6 +179,8 @@ pub struct RumqttLink {
     /// None once the broker has accepted us.
     questions: Option<Questions>,
     connected: bool,
+    /// The largest packet that the broker takes, if it says so.
+    max_packet: Option<usize>,
     /// Messages that the library has, in its own order, and whose packet id is not known yet.
     handed: VecDeque<(Qos, Ticket)>,
     inflight: HashMap<u16, Ticket>,
@@ -267,7 +273,7 @@ impl RumqttLink {
         nolocal: bool,
         preserve_retain: bool,
     ) -> Result<(), Busy> {
-        let filters = filters.iter().map(|path| Filter {
+        let filter = |path: &String| Filter {
             nolocal,
             preserve_retain,
             retain_forward_rule: if retained {
@@ -276,8 +282,12 @@ impl RumqttLink {
                 RetainForwardRule::Never
             },
             ..Filter::new(path, QoS::AtLeastOnce)
-        });
-        self.client.try_subscribe_many(filters).map_err(|_| Busy)
+        };
+        let mut packets = in_packets(filters, self.max_packet).into_iter();
+        packets.try_for_each(|filters| {
+            let filters = filters.iter().map(filter);
+            self.client.try_subscribe_many(filters).map_err(|_| Busy)
+        })
     }
 
     fn translate(&mut self, event: Event) -> Option<LinkEvent> {
@@ -290,7 +300,11 @@ impl RumqttLink {
                     self.closed = Some(closed.clone());
                     return Some(LinkEvent::Closed(closed));
                 }
-                Some(connected(&connack))
+                let event = connected(&connack);
+                if let LinkEvent::Connected { max_packet, .. } = &event {
+                    self.max_packet = *max_packet;
+                }
+                Some(event)
             }
             _ if !self.connected => None,
             Event::Outgoing(Outgoing::Publish(id)) => {
@@ -315,6 +329,25 @@ impl RumqttLink {
             _ => None,
         }
     }
+}
+
+/// The filters of a subscription in as few packets as the broker's limit allows. A filter that is above the limit by itself has a packet
+/// of its own.
+fn in_packets(filters: &[String], max_packet: Option<usize>) -> Vec<&[String]> {
+    /// The packet's own fields, and those of each filter, at the most.
+    const PACKET: usize = 16;
+    const FILTER: usize = 3;
+    let most = max_packet.unwrap_or(usize::MAX);
+    let (mut packets, mut begin, mut size) = (Vec::new(), 0, PACKET);
+    for (n, filter) in filters.iter().enumerate() {
+        if n > begin && size + FILTER + filter.len() > most {
+            packets.push(&filters[begin..n]);
+            (begin, size) = (n, PACKET);
+        }
+        size += FILTER + filter.len();
+    }
+    packets.push(&filters[begin..]);
+    packets
 }
 
 fn connected(connack: &ConnAck) -> LinkEvent {

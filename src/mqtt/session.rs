@@ -4,8 +4,10 @@ mod blame;
 mod forms;
 mod numbers;
 mod reading;
+mod replies;
 
 pub(super) use blame::Culprit;
+pub(super) use replies::tell_left_out;
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,6 @@ use super::{
     reply::CommandReply,
     window::{InFlight, Sent},
 };
-use crate::throttle::{Throttle, shortened};
 
 /// How often the loop wakes to check its deadlines.
 const TICK: Duration = Duration::from_secs(1);
@@ -269,26 +270,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         true
     }
 
-    fn send_reply(&mut self) -> bool {
-        let Some(reply) = self
-            .waiting_reply
-            .take()
-            .or_else(|| self.core.replies.try_recv().ok())
-        else {
-            return false;
-        };
-        let message = reply.clone().into_message();
-        if !self.reply_fits(&message) {
-            return true;
-        }
-        let topic = message.topic.clone();
-        if !self.send(&message, Sent::Reply { topic }) {
-            self.waiting_reply = Some(reply);
-            return false;
-        }
-        true
-    }
-
     fn send_state(&mut self) -> bool {
         let now = Instant::now();
         let is_careful = self.core.suspicion.is_careful();
@@ -310,27 +291,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
         }
         went
-    }
-
-    fn reply_fits(&mut self, message: &Publication) -> bool {
-        let is_fitting = self.is_within(message);
-        if !is_fitting {
-            self.reply_lost(&message.topic, "it is larger than the broker takes");
-        }
-        is_fitting
-    }
-
-    /// Logs the loss and keeps nothing of the topic: callers choose where the answer goes, and there is no bound to
-    /// such topics.
-    fn reply_lost(&self, topic: &str, reason: &str) {
-        static SAID: Throttle = Throttle::new();
-        self.core.count(|figures| figures.refused += 1);
-        if let Some(left_out) = SAID.pass(Instant::now()) {
-            let topic = shortened(topic, 300);
-            tracing::warn!(
-                "the broker does not take the answer to a command on {topic} ({reason}); answers lost besides, not told one by one: {left_out}"
-            );
-        }
     }
 
     fn alarm(&mut self, topic: &str, reason: &str) {
@@ -419,7 +379,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             return;
         }
         let core = &mut *self.core;
-        core.readback.take(&core.topics, arrived);
+        let is_ours = |id: &str| core.boards.borrow().iter().any(|board| board.as_str() == id);
+        core.readback.take(&core.topics, arrived, is_ours);
         core.claim.take(&core.topics, arrived, Instant::now());
         if !core.claim.holds() {
             return;
@@ -447,7 +408,9 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
 
     /// When the session must act although no event comes.
     fn wake(&self) -> Instant {
-        let tick = Instant::now() + TICK;
+        let now = Instant::now();
+        let tick = now + TICK;
+        let words = self.core.claim.due(now).filter(|at| *at > now);
         let due = self
             .core
             .states
@@ -457,7 +420,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
         };
-        [due, phase].into_iter().flatten().fold(tick, Instant::min)
+        [due, words, phase].into_iter().flatten().fold(tick, Instant::min)
     }
 
     /// Takes the steps of a stop, and gives a connection up that acknowledges nothing. `Some` ends the session.

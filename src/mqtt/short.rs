@@ -96,7 +96,7 @@ fn abridged(mut short: Value, row: &OutboxRow) -> Form {
 
 fn stub(event: &Value, row: &OutboxRow) -> Form {
     let message = format!(
-        "the broker does not take this event of type {} ({} bytes): `history` has it, and `dgt2mqtt journal` on the gateway's machine",
+        "the broker does not take this {} ({} bytes): see `history`, or `dgt2mqtt journal` on the gateway",
         row.kind,
         row.json.len()
     );
@@ -114,7 +114,10 @@ fn stub(event: &Value, row: &OutboxRow) -> Form {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Event;
+    use crate::{
+        event::Event,
+        mqtt::{link::Publication, topic::Topics, unfit::SMALLEST},
+    };
 
     fn row(line: &str) -> OutboxRow {
         let whole: Event = serde_json::from_str(line).unwrap();
@@ -151,5 +154,27 @@ mod tests {
             size = form.json.len();
         }
         assert!(size < 400, "{size}");
+    }
+
+    #[test]
+    fn the_last_form_has_room_in_the_smallest_packet_whatever_the_names() {
+        let (base, id) = ("b".repeat(128), "x".repeat(32));
+        let topics = Topics::new(&base.parse().unwrap(), &id.parse().unwrap());
+        let event = json!({
+            "v": 1, "id": format!("{id}/{id}/{}", 1_u64 << 48), "seq": 1_u64 << 48, "type": "irregularity_reopened", "board": id,
+            "game": 1_000_000_000, "t": u64::from(u32::MAX) * 1000, "time": "2026-11-23T10:00:00.000Z",
+        });
+        let row = OutboxRow {
+            n: 1,
+            board: id.clone(),
+            seq: 1 << 48,
+            kind: "irregularity_reopened".to_owned(),
+            json: vec![b' '; 9_999_999].into(),
+            is_secured: true,
+        };
+        let form = stub(&event, &row);
+        let topic = topics.event(&id, &form.kind);
+        let bound = Publication::plain(topic, form.json, false).packet_bound();
+        assert!(bound <= usize::try_from(SMALLEST).unwrap(), "{bound}");
     }
 }

@@ -84,6 +84,8 @@ struct Slot {
     place: Option<u64>,
     in_flight: bool,
     not_before: Option<Instant>,
+    /// True of a value that goes from the table once the broker has it.
+    is_once: bool,
 }
 
 #[derive(Debug, Default)]
@@ -142,7 +144,7 @@ impl States {
         let topic = key.topic.clone();
         match table.slots.get_mut(&topic) {
             Some(slot) if slot.payload == payload && key.expiry.is_none() => return,
-            Some(slot) => slot.payload = payload,
+            Some(slot) => (slot.payload, slot.is_once) = (payload, false),
             None => {
                 let slot = Slot {
                     key,
@@ -150,6 +152,7 @@ impl States {
                     place: None,
                     in_flight: false,
                     not_before: None,
+                    is_once: false,
                 };
                 table.slots.insert(topic.clone(), slot);
             }
@@ -170,6 +173,23 @@ impl States {
     pub(crate) fn clear(&self, topics: &Topics, board: &Id) {
         for state in BoardState::ALL {
             self.set(StateKey::board(topics, board, state), Bytes::new());
+        }
+    }
+
+    /// Clears the retained states of a board that was found at the broker and that nobody configured. There may be many, so
+    /// nothing is kept of them once they are cleared.
+    pub(super) fn clear_once(&self, topics: &Topics, board: &Id) {
+        for state in BoardState::ALL {
+            self.set_once(StateKey::board(topics, board, state));
+        }
+    }
+
+    /// Clears a retained topic, and keeps nothing of it once it is cleared.
+    pub(crate) fn set_once(&self, key: StateKey) {
+        let topic = key.topic.clone();
+        self.set(key, Bytes::new());
+        if let Some(slot) = self.lock().slots.get_mut(&topic) {
+            slot.is_once = slot.payload.is_empty();
         }
     }
 
@@ -235,8 +255,12 @@ impl States {
     pub(super) fn answered(&self, topic: &str) {
         let mut table = self.lock();
         table.held.remove(topic);
-        if let Some(slot) = table.slots.get_mut(topic) {
-            slot.in_flight = false;
+        let Some(slot) = table.slots.get_mut(topic) else {
+            return;
+        };
+        slot.in_flight = false;
+        if slot.is_once && slot.place.is_none() {
+            table.slots.remove(topic);
         }
     }
 

@@ -12,8 +12,9 @@ use crate::tls;
 /// What the gateway needs, and which brokers have it.
 const NEEDS: &str = "dgt2mqtt needs MQTT 5, which mosquitto 1.6, EMQX, HiveMQ, VerneMQ and RabbitMQ 3.13 and their successors speak";
 
-/// No event has room in a packet that is smaller than this, in bytes, not even in its short form.
-const SMALLEST: u32 = 256;
+/// In a packet of this many bytes every event has room in its last short form, whatever the names in its topic are; `short.rs` holds
+/// that. Where a broker takes less, an event might never go, and its board would wait for it.
+pub(super) const SMALLEST: u32 = 700;
 
 /// Why the connection failed; `was_let_in` is true once the broker has accepted us.
 pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
@@ -44,7 +45,7 @@ pub(super) fn explain(error: &ConnectionError, was_let_in: bool) -> String {
             if !was_let_in =>
         {
             format!(
-                "the answer is not that of an MQTT 5 broker: it is something else, such as a web server, or speaks MQTT 3.1.1 only; {NEEDS}"
+                "the answer is not that of an MQTT 5 broker: it is something else, such as a web server (then `urls` under [broker] names a wrong host or port), or speaks MQTT 3.1.1 only; {NEEDS}"
             )
         }
         ConnectionError::MqttState(StateError::ServerDisconnect {
@@ -116,6 +117,13 @@ fn ended(code: DisconnectReasonCode, words: Option<&str>) -> String {
     format!("the broker ended the connection: {code:?}{words} ({why})")
 }
 
+/// The words on a web server in the place of a broker.
+pub(super) fn web_server(port: u16) -> String {
+    format!(
+        "a web server answers at port {port}, no MQTT broker: `urls` under [broker] names a wrong host or port; write those of the broker's MQTT listener (1883 at most brokers, 8883 with TLS)"
+    )
+}
+
 /// The words on a broker of MQTT 3.1.1.
 pub(super) fn older() -> String {
     format!("the broker speaks MQTT 3.1.1 only: {NEEDS}")
@@ -155,7 +163,7 @@ pub(super) fn lacks(connack: &ConnAck) -> Option<String> {
     let properties = connack.properties.as_ref()?;
     if let Some(most) = properties.max_packet_size.filter(|most| *most < SMALLEST) {
         return Some(format!(
-            "the broker takes no packets above {most} bytes, in which nothing can be said: allow 4096 there, or more"
+            "the broker takes no packets above {most} bytes, and an event may need {SMALLEST} in its shortest form: allow 4096 there, or more (mosquitto: `max_packet_size`)"
         ));
     }
     if properties.max_qos == Some(0) {

@@ -73,6 +73,12 @@ impl InFlight {
         oldest.is_none_or(|oldest| self.next.0 - oldest < size)
     }
 
+    /// How many words to the gateways of our name the broker has not acknowledged.
+    pub(super) fn claims(&self) -> usize {
+        let sent = self.under_way.values();
+        sent.filter(|(sent, _)| matches!(sent, Sent::Claim)).count()
+    }
+
     /// The ticket of the next message.
     pub(super) fn next(&self) -> Ticket {
         self.next

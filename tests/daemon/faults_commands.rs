@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber, free_port},
     faults_clock::figure,
-    hall::{Daemon, commands, until},
+    hall::{Daemon, commands, one_board, until},
     replayed::{Played, taped, told},
     seed::{in_rounds, is_full},
     wiring::Wiring,
@@ -230,4 +230,55 @@ async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
     // The flood lasts some seconds, or minutes on a busy machine.
     assert!((1..=5).contains(&lines), "{lines} lines");
     println!("{taken} taken, {refused} refused, {lines} lines in the log");
+}
+
+/// Whoever refuses a command, at the door or at the board, it is counted once; and the log tells the number of those that it did not
+/// tell one by one, though no more come.
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_commands_are_counted_and_the_last_of_them_are_told_too() {
+    const REFUSED: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let figures = tell_figures(&config);
+    let daemon = Daemon::start(&config);
+    subscriber.played("1", 1).await;
+    for n in 0..REFUSED {
+        // Each second one is refused at the door.
+        let command = match n % 2 {
+            0 => json!({ "ref": n, "irregularity": "none" }),
+            _ => json!({ "ref": n, "nonsense": true }),
+        };
+        let topic = "dgt2mqtt/gw/board/1/cmd/dismiss";
+        subscriber.publish(topic, false, command.to_string(), None).await;
+        // One after the other: a flood is answered in part.
+        let is_reply = |got: &broker::Got| got.topic.ends_with("/1/reply/dismiss") && got.json()["ref"] == n;
+        let got = subscriber.wait("the refusal", is_reply).await;
+        assert_eq!(got.json()["ok"], false);
+    }
+    for name in ["commands", "commands_refused"] {
+        until("all counted", PATIENCE, || {
+            figure(figures, &format!("dgt2mqtt_{name}_total")).filter(|count| *count >= REFUSED as f64)
+        });
+        assert_eq!(
+            figure(figures, &format!("dgt2mqtt_{name}_total")),
+            Some(REFUSED as f64)
+        );
+    }
+    // Twenty a minute are told one by one, and then how many there were besides.
+    let told = || {
+        let log = fs::read_to_string(folder.path().join("daemon.log")).unwrap();
+        let one_by_one = log.lines().filter(|line| line.contains("refused: ")).count();
+        let more = log.lines().filter_map(|line| {
+            let (before, _) = line.split_once(" more commands were refused than")?;
+            before.rsplit(' ').next()?.parse::<usize>().ok()
+        });
+        one_by_one + more.sum::<usize>()
+    };
+    until("the number of all", PATIENCE, || {
+        (told() >= REFUSED).then_some(())
+    });
+    assert_eq!(told(), REFUSED);
+    assert!(daemon.stop());
 }

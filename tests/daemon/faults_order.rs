@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     broker::{Got, Mosquitto, PATIENCE, Subscriber, heard},
-    hall::{Daemon, Seat, Simulator, configure, fixture, replay, until},
+    hall::{Daemon, Seat, Simulator, configure, fixture, journal, playing, replay, until},
     offences::OFFENCES,
     replayed::{Played, taped, told},
     retold::Retold,
@@ -291,4 +291,41 @@ async fn some_are_above_the_limit(mut random: Rng) {
         assert!(event["message"].as_str().unwrap().contains("history"), "{event}");
     }
     station.shut_down().await;
+}
+
+/// As little as the gateway puts up with, and the longest names: every event goes in some form.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_the_smallest_limit_every_event_of_a_game_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start_with(folder.path(), "allow_anonymous true\nmax_packet_size 700", "");
+    let (base, gateway, board) = ("b".repeat(128), "g".repeat(32), "t".repeat(32));
+    let subscriber = Subscriber::new(mosquitto.port, "+/+/board/+/event/#").await;
+    let (_simulator, config) = playing(
+        folder.path(),
+        mosquitto.port,
+        &board,
+        &fixture("famous-king-to-a5"),
+        &[],
+    );
+    let text = std::fs::read_to_string(&config).unwrap();
+    let text = text.replace(
+        "name = \"gw\"",
+        &format!("name = \"{gateway}\"\nbase_topic = \"{base}\""),
+    );
+    std::fs::write(&config, text).unwrap();
+    let daemon = Daemon::start(&config);
+    subscriber.wait("an event", |_| true).await;
+    let kept = until("the end of the game", PATIENCE, || {
+        let kept = journal(&config, &board);
+        let is_over = kept.iter().any(|event| event["type"] == "game_ended");
+        is_over.then_some(kept)
+    });
+    assert!(kept.iter().any(|event| event["type"] == "irregularity"));
+    let last = kept.last().unwrap()["seq"].clone();
+    subscriber
+        .wait("the last event", |got| got.json()["seq"] == last)
+        .await;
+    let numbers: Vec<_> = kept.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(subscriber.numbers(&board), numbers);
+    assert!(daemon.stop());
 }

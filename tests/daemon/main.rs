@@ -84,6 +84,7 @@ mod faults_commands;
 mod faults_doors;
 mod faults_flood;
 mod faults_folder;
+mod faults_foreign;
 mod faults_kill;
 mod faults_late;
 mod faults_log;

@@ -55,7 +55,14 @@ const HTTP: &[u8] =
 pub const UNFIT: [(&str, &[u8], &[&str]); 10] = [
     ("NATS", &[0x20, 2, 0, 1], &["MQTT 3.1.1 only", "needs MQTT 5"]),
     ("RabbitMQ 3.10", &[], &["MQTT 3.1.1 only", "needs MQTT 5"]),
-    ("a web server", HTTP, &["web server", "needs MQTT 5"]),
+    (
+        "a web server",
+        HTTP,
+        &[
+            "a web server answers at port",
+            "`urls` under [broker] names a wrong",
+        ],
+    ),
     ("version", &[0x20, 3, 0, 0x84, 0], &["MQTT 3.1.1 only"]),
     (
         "retain refused",
@@ -72,7 +79,7 @@ pub const UNFIT: [(&str, &[u8], &[&str]); 10] = [
     (
         "packets of 20 bytes",
         &[0x20, 8, 0, 0, 5, 0x27, 0, 0, 0, 20],
-        &["no packets above 20 bytes", "allow 4096"],
+        &["no packets above 20 bytes", "allow 4096", "`max_packet_size`"],
     ),
     ("busy", &[0x20, 3, 0, 0x89, 0], &["too much to do"]),
 ];
@@ -99,6 +106,17 @@ async fn a_broker_that_allows_no_retain_is_named() {
             .expect_err("no use")
             .contains("allow `retain` there")
     );
+}
+
+/// Not even the last short form of an event has room there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_that_takes_too_small_packets_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start_with(folder.path(), "allow_anonymous true\nmax_packet_size 300", "");
+    let said = refusal(&mosquitto.url()).await.expect_err("no use");
+    for words in ["no packets above 300 bytes", "allow 4096", "`max_packet_size`"] {
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 /// mosquitto with a certificate of `folder`, in a folder of its own.

@@ -325,7 +325,9 @@ impl Daemon {
     /// Removes the entities that Home Assistant has for boards that are not configured any more.
     pub(super) fn clear_entities(&self, former: &[Id]) {
         for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
-            self.publisher_handle().states.set(StateKey::discovery(topic), "");
+            self.publisher_handle()
+                .states
+                .set_once(StateKey::discovery(topic));
         }
     }
 }

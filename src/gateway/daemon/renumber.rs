@@ -4,6 +4,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::Daemon;
+use crate::journal::Notice;
+
+/// Of how many boards that are not configured `health` says that their numbers jumped.
+const MOST_OTHERS: usize = 20;
 
 impl Daemon {
     /// Lets the boards stand still while the journal gives other numbers to what they have said. None of that was sent.
@@ -22,6 +26,13 @@ impl Daemon {
         self.stop_boards = CancellationToken::new();
         let found = self.shared.journal.lift().await;
         self.start_boards();
-        self.notices.extend(found);
+        // Somebody else may have retained numbers of any number of boards.
+        let is_ours = |notice: &Notice| {
+            let board = notice.board.as_deref();
+            board.is_none_or(|board| self.plans.keys().any(|id| id.as_str() == board))
+        };
+        let (ours, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_ours);
+        self.notices.extend(ours);
+        self.notices.extend(others.into_iter().take(MOST_OTHERS));
     }
 }

@@ -159,9 +159,17 @@ fn changes_something(target: &Target) -> bool {
     }
 }
 
+static COMMANDS: Throttle = Throttle::new();
+
+/// Tells how many commands were not told one by one in the minute that is over.
+pub(super) fn tell_left_out(now: Instant) {
+    if let Some(count) = COMMANDS.overdue(now) {
+        tracing::info!("{count} more commands to the gateway that are not told one by one");
+    }
+}
+
 fn log_command(verb: &str, by: Option<&str>) {
-    static SAID: Throttle = Throttle::new();
-    if let Some(left_out) = SAID.pass(Instant::now()) {
+    if let Some(left_out) = COMMANDS.pass(Instant::now()) {
         let who = by.unwrap_or("somebody without a name");
         let more = match left_out {
             0 => String::new(),

@@ -22,6 +22,9 @@ use crate::{
 /// How many events that wait are looked through for those that nobody has acknowledged: more than a journal holds.
 const MOST_UNANSWERED: usize = 1_000_000;
 
+/// Of how many boards the log tells that their numbers jump. There may be as many as somebody else makes up at the broker.
+const MOST_LINES: usize = 20;
+
 impl JournalWriter {
     /// Compares with what a broker knows, and answers when events may be sent.
     pub(super) fn reconcile(&mut self, known: BTreeMap<String, KnownNumbers>, answer: oneshot::Sender<()>) {
@@ -102,10 +105,13 @@ impl JournalWriter {
     pub(super) fn lift(&mut self) -> Vec<Notice> {
         let beyond = std::mem::take(&mut self.beyond).into_iter();
         let lifts: Vec<_> = beyond
-            .map(|(board, known)| {
+            .enumerate()
+            .map(|(nth, (board, known))| {
                 let lift = self.lift_of(&board, &known);
                 let text = behind(&board, &known, &lift);
-                tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+                if nth < MOST_LINES {
+                    tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+                }
                 let notice = Notice {
                     board: Some(board.clone()),
                     ..Notice::new(notice::JOURNAL_BEHIND, text)
@@ -113,6 +119,13 @@ impl JournalWriter {
                 (board, lift, notice)
             })
             .collect();
+        if lifts.len() > MOST_LINES {
+            let more = lifts.len() - MOST_LINES;
+            tracing::warn!(
+                code = notice::JOURNAL_BEHIND,
+                "the numbers of {more} more boards jump"
+            );
+        }
         let last_seqs = self.resumes.iter();
         let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
         self.jumps.forget_told(&last_seqs.collect(), self.seq_base);

@@ -5,7 +5,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use super::RumqttDial;
+use super::{RumqttDial, in_packets};
 use crate::{
     config::{BrokerUrl, Collector},
     mqtt::link::{BrokerLink, Dial, LinkEvent, Publication, Ticket},
@@ -61,4 +61,18 @@ async fn read(abandons: bool) -> Vec<u8> {
 async fn what_waits_leaves_with_a_good_bye_and_not_where_the_connection_is_abandoned() {
     assert!(has_message(&read(false).await));
     assert!(!has_message(&read(true).await));
+}
+
+#[test]
+fn a_subscription_is_split_only_where_the_broker_takes_no_packet_of_its_size() {
+    let filters: Vec<_> = ["a", "b", "c", "d", "e"].map(|name| name.repeat(170)).into();
+    let counts = |most| {
+        in_packets(&filters, most)
+            .iter()
+            .map(|few| few.len())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(counts(None), [5]);
+    assert_eq!(counts(Some(700)), [3, 2]);
+    assert_eq!(counts(Some(100)), [1; 5]);
 }

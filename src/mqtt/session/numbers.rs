@@ -3,12 +3,20 @@
 use std::time::Instant;
 
 use super::BrokerSession;
-use crate::mqtt::{
-    claim::STOOD_STILL,
-    link::{BrokerLink, Publication},
-    readback::Numbers,
-    window::Sent,
+use crate::{
+    config::Id,
+    mqtt::{
+        claim::STOOD_STILL,
+        known::Numbers,
+        link::{BrokerLink, Publication},
+        window::Sent,
+    },
 };
+
+/// How many words to the gateways of our name may be under way.
+const MOST_WORDS: usize = 4;
+/// How many boards that are not configured the log names.
+const MOST_NAMED: usize = 5;
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Asks the broker who has our name, and what it knows of our numbers.
@@ -91,33 +99,37 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
 
     /// Tells the other gateways whose the name is, and publishes the birth again where it is needed.
     fn speak(&mut self) {
-        while let Some(word) = self.core.claim.next_word() {
+        let now = Instant::now();
+        // A word goes out beside the window, because an answer must come in time; few are under way at once.
+        while self.window.claims() < MOST_WORDS
+            && let Some(word) = self.core.claim.next_word(now)
+        {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             self.send(
                 &Publication::plain(self.core.topics.claim(), payload, false),
                 Sent::Claim,
             );
         }
-        if self.core.claim.takes_birth() && self.core.readback.is_over() {
+        if self.core.claim.takes_birth(now) && self.core.readback.is_over() {
             self.say("online");
         }
-        let rival = self.core.claim.rival(Instant::now()).map(str::to_owned);
+        let rival = self.core.claim.rival(now).map(str::to_owned);
         self.core.count(|figures| figures.rival = rival);
     }
 
     /// Begins to send, now that the journal has compared the numbers.
     pub(super) fn settled(&mut self) {
-        self.core.readback.finish();
+        let mut known = self.core.readback.finish();
         self.core.claim.take_over();
-        let former = self.core.readback.former(&self.core.boards.borrow());
+        let former = known.former(&self.core.boards.borrow());
+        tell_former(&former, known.take_left_out());
         for board in &former {
-            tracing::info!("board {board} is not configured any more: its states are taken from the broker");
-            self.core.states.clear(&self.core.topics, board);
+            self.core.states.clear_once(&self.core.topics, board);
         }
         if !former.is_empty() {
             self.core.former.send_replace(former);
         }
-        self.core.ceilings.found(self.core.readback.ceilings());
+        self.core.ceilings.found(known.ceilings());
         // Another gateway may have come meanwhile.
         if self.core.claim.holds() && !self.asks_anew {
             self.begin();
@@ -146,5 +158,27 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         let board = self.core.ceilings.to_clear().map(str::to_owned);
         board.is_some_and(|board| self.send_ceiling(&board, None))
+    }
+}
+
+/// Tells in the log of boards that the broker retains and that nobody configured, and of messages about yet more of them.
+fn tell_former(former: &[Id], left_out: u64) {
+    let named: Vec<_> = former.iter().take(MOST_NAMED).map(Id::as_str).collect();
+    let named = named.join(", ");
+    let whose = match (former.len(), former.len().saturating_sub(MOST_NAMED)) {
+        (0, _) => None,
+        (1, _) => Some(format!("board {named} is not configured any more: its")),
+        (_, 0) => Some(format!("boards {named} are not configured any more: their")),
+        (_, more) => Some(format!(
+            "boards {named} and {more} more are not configured any more: their"
+        )),
+    };
+    if let Some(whose) = whose {
+        tracing::info!("{whose} states are taken from the broker");
+    }
+    if left_out > 0 {
+        tracing::warn!(
+            "the broker retains {left_out} messages about yet more boards that nobody configured: somebody else wrote there. Only the gateway should have the right to; restart it to have more of them taken away"
+        );
     }
 }
