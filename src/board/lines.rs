@@ -79,8 +79,8 @@ impl Lines {
         }
     }
 
-    /// The clock was started at `now`: the game goes on from what stands on the board. Whoever starts it sees to that, so what differs
-    /// has lasted since then. Returns true where hands were free to move pieces before.
+    /// The clock was started at `now`, or is gone: the game goes on from what stands on the board. Whoever starts the clock sees to that,
+    /// so what differs has lasted since then. Returns true where hands were free to move pieces before.
     pub fn thaw(&mut self, now: Millis) -> bool {
         let thawed = std::mem::take(&mut self.frozen);
         for line in self.lines.iter_mut().filter(|_| thawed) {

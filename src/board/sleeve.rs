@@ -304,8 +304,9 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     let at_once = |piece: &Fallen, lies: Square| {
         sensed.least_between(sensed.since(piece.home), sensed.since(lies)) <= KNOCK_MS
     };
+    let pushed = |piece: &Fallen, lies: Square| !fall.two_hands && is_pushed(line, piece, lies, sensed);
     let knocked = |piece: &Fallen, lies: Square| {
-        let in_error = || is_in_error(line, &fall, piece, lies, sensed);
+        let in_error = || is_in_error(line, &fall, piece, lies, sensed) || pushed(piece, lies);
         (at_once(piece, lies) || in_error()) && !walks(line, &fall, piece, lies)
     };
     let price = |piece: &Fallen| match piece.code.color() {
@@ -324,10 +325,12 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     };
     let mut assumed = fall;
     assumed.knocked = fall.pieces().all(in_no_time);
-    assumed.by_either |= fall.pieces().any(|piece| {
-        let theirs = piece.code.color() == Some(!fall.by);
-        theirs && piece.lies.is_some_and(|lies| !at_once(piece, lies))
-    });
+    let by_push = |piece: &Fallen| {
+        piece
+            .lies
+            .is_some_and(|lies| !at_once(piece, lies) && pushed(piece, lies))
+    };
+    assumed.by_either |= fall.pieces().any(by_push);
     assumed.like_capture = fall.pieces().any(is_captured);
     with.faults.fall = Some(assumed);
     with.hold_against(fall.squares(), sensed);
@@ -335,7 +338,7 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
 }
 
 /// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
-/// took: it has put back on the wrong square what it had knocked over. Or it has pushed a piece beside its way onto the next square.
+/// took: it has put back on the wrong square what it had knocked over.
 fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
     let (left, came) = (sensed.since(piece.home), sensed.since(lies));
     let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
@@ -345,12 +348,31 @@ fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &
     let was_read = sensed.before(piece.home) == piece.code
         || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
     let is_own = piece.code.color() == Some(fall.by);
-    let is_beside = |square: Square| square.distance(piece.home) <= 1;
-    let is_pushed = piece.home.distance(lies) == 1
-        && last
-            .and_then(|mv| Some([mv.from()?, mv.to()]))
-            .is_some_and(|way| way.into_iter().any(is_beside));
-    (is_own || is_pushed) && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
+    is_own && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
+}
+
+/// True when the mover's hand pushed a piece of the opponent's onto the next square while it was over the board, beside the square where
+/// it took its own piece or put it: a push takes longer than a knock. No half-move of that piece leads there.
+fn is_pushed(line: &Line, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
+    let Some(last) = line.plies.last() else {
+        return false;
+    };
+    let (Some(window), Some((from, to))) = (Window::of(line, last, sensed), last.kind.from_to()) else {
+        return false;
+    };
+    let (left, came) = (sensed.since(piece.home), sensed.since(lies));
+    let in_hand = window.turn_began < left && window.has_missing(left);
+    let is_beside = [from, to]
+        .into_iter()
+        .any(|square| square.distance(piece.home) <= 1);
+    piece.code.color() == Some(line.turn())
+        && piece.home.distance(lies) == 1
+        && is_beside
+        && in_hand
+        && left <= came
+        && came <= window.pressed + NEXT_SCAN_MS
+        && sensed.before(piece.home) == piece.code
+        && !is_on_its_way(line, piece, lies)
 }
 
 /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than

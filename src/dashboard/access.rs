@@ -25,7 +25,7 @@ use crate::{
 
 /// Cookie in which a browser keeps the token.
 const COOKIE: &str = "dgt2mqtt_token";
-/// How many tokens of a request are looked at. A browser sends one.
+/// How many tokens in the headers of a request are looked at. A browser sends one.
 const MOST_SHOWN: usize = 4;
 /// How long an answer may take to begin, commands with a slow body and answers of slow gateways included.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -48,11 +48,14 @@ impl Guesses {
     }
 }
 
-/// What stands for all addresses of one guesser: by IPv6 everybody has a network of 64 bits.
+/// What stands for all addresses of one guesser: by IPv6 everybody has a network of 64 bits. Devices on one cable have link-local
+/// addresses, one each, in one network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX))),
-        address @ IpAddr::V4(_) => address,
+        IpAddr::V6(address) if !address.is_unicast_link_local() => {
+            IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)))
+        }
+        address => address,
     }
 }
 
@@ -93,6 +96,9 @@ mod tests {
         guesses.wrong(here, FREE, start);
         assert!(guesses.is_slow(there, start));
         assert!(!guesses.is_slow(elsewhere, start));
+        let [one, other] = ["fe80::1", "fe80::2"].map(|text| text.parse().unwrap());
+        guesses.wrong(one, FREE, start);
+        assert!(!guesses.is_slow(other, start));
         let [mapped, plain] = ["::ffff:10.0.0.1", "10.0.0.1"].map(|text| text.parse().unwrap());
         guesses.wrong(mapped, FREE, start);
         assert!(guesses.is_slow(plain, start));

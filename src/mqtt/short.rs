@@ -96,14 +96,14 @@ fn abridged(mut short: Value, row: &OutboxRow) -> Form {
 
 fn stub(event: &Value, row: &OutboxRow) -> Form {
     let message = format!(
-        "the broker does not take this {} ({} bytes): see `history`, or `dgt2mqtt journal` on the gateway",
+        "the broker refuses this {} ({} bytes): `history` or `dgt2mqtt journal` has it",
         row.kind,
         row.json.len()
     );
     let stub = json!({
         "v": event["v"], "id": event["id"], "seq": event["seq"], "type": "notice", "code": notice::EVENT_ABRIDGED,
         "message": message, "board": event["board"], "game": event["game"], "t": event["t"], "time": event["time"],
-        "abridged": true,
+        "abridged": true, "whole": brief::WHERE,
     });
     Form {
         kind: "notice".to_owned(),

@@ -133,7 +133,7 @@ impl Core {
                 self.hardware.clock_gone(&mut self.play.out.changed);
                 self.world.clock.gone();
                 self.play.out.changed.clock = true;
-                self.thaw();
+                self.clock_gone(now);
             }
             Message::Battery(battery) => self.battery(now, *battery),
             lost if *lost == Message::LOST => {
@@ -146,10 +146,10 @@ impl Core {
     }
 
     /// The clock is gone, so no press is to be expected.
-    fn thaw(&mut self) {
+    fn clock_gone(&mut self, now: Millis) {
         self.each(|_, play| {
             if let Phase::Game(game) = &mut play.phase {
-                game.course.lines.frozen = false;
+                game.course.lines.thaw(now);
                 game.course.lines.set_clock_runs(false);
                 game.presses.judged = None;
             }
