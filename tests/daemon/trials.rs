@@ -89,7 +89,10 @@ async fn other_users_of_the_machine_do_not_see_the_journal() {
     let text = fs::read_to_string(&config).unwrap();
     fs::write(
         &config,
-        text.replace("\"journal.sqlite\"", "\"state/7/journal.sqlite\""),
+        text.replace(
+            "\"journal.sqlite\"",
+            "\"state/7/journal.sqlite\"\ncaptures = true",
+        ),
     )
     .unwrap();
     let daemon = Daemon::start(&config);
@@ -113,7 +116,22 @@ async fn other_users_of_the_machine_do_not_see_the_journal() {
     for file in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite.mark"] {
         assert_eq!(see(&state.join("7").join(file)), Some(false), "{file}");
     }
+    // A backup is where others may look.
+    let backup = folder.path().join("backup.tar.gz");
+    let made = Command::new(env!("CARGO_BIN_EXE_dgt2mqtt"))
+        .args(["backup", "--config"])
+        .args([&config, &backup])
+        .status();
+    assert!(made.unwrap().success());
+    assert_eq!(see(&backup), Some(false));
     let environment = format!("/proc/{}/environ", daemon.id());
     assert_eq!(see(Path::new(&environment)), Some(false));
     assert!(daemon.stop());
+    let captures = fs::read_dir(state.join("7").join("captures")).unwrap();
+    let modes = captures.map(|file| file.unwrap().metadata().unwrap().permissions().mode() & 0o077);
+    let modes: Vec<_> = modes.collect();
+    assert!(
+        !modes.is_empty() && modes.iter().all(|others| *others == 0),
+        "{modes:?}"
+    );
 }
