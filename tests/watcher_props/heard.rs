@@ -21,6 +21,11 @@ pub(crate) fn deaf(killed: Millis, back: Millis) -> Deaf {
     (Millis(killed.0.saturating_sub(Heard::UPDATES_MS)), back)
 }
 
+/// The same of a daemon that is killed, or told to end: then it keeps all that it heard.
+pub(crate) fn deaf_where(kills: bool, at: Millis, back: Millis) -> Deaf {
+    if kills { deaf(at, back) } else { (at, back) }
+}
+
 /// When the board has told the daemon of `heard` which pieces stand where, at `back` or later.
 pub(crate) fn is_read(heard: &Capture, back: Millis) -> Option<Millis> {
     let mut records = heard.records.iter();

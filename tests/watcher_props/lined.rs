@@ -17,7 +17,7 @@ use dgt2mqtt::{
 use fastrand::Rng;
 
 use crate::{
-    heard::deaf,
+    heard::deaf_where,
     late::is_full,
     play::{Fixture, recorded},
     said::accused_besides,
@@ -134,7 +134,7 @@ fn and_the_offences_are_said() {
         let events = struck(&[capture], strikes, kills).remove(0);
         let end = led_in(capture).end();
         let deaf = strikes.times(end.0).map(Millis).map(|at| {
-            let (gone, back) = deaf(at, is_there(&events, at + strikes.away).unwrap_or(end));
+            let (gone, back) = deaf_where(kills, at, is_there(&events, at + strikes.away).unwrap_or(end));
             (gone - LEAD, back - LEAD)
         });
         let deaf = deaf.collect();

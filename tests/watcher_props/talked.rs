@@ -15,7 +15,7 @@ use dgt2mqtt::{
 use fastrand::Rng;
 
 use crate::{
-    heard::{deaf, heard_and_untold, is_heard, is_read},
+    heard::{deaf_where, heard_and_untold, is_heard, is_read},
     late::is_full,
     offences::OFFENCES,
     play::{Fixture, recorded},
@@ -61,7 +61,7 @@ fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Struck {
     let Rehearsed { events, capture, .. } = rehearsal.end();
     let deaf = times.into_iter().map(|at| {
         let back = is_read(&capture, at + strikes.away).unwrap_or(end);
-        let (gone, back) = deaf(at, back);
+        let (gone, back) = deaf_where(kills, at, back);
         (gone - LEAD, back - LEAD)
     });
     let deaf = deaf.collect();
