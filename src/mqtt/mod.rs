@@ -18,6 +18,7 @@ pub mod look;
 mod names;
 mod older;
 mod outbox;
+mod paced;
 pub mod publisher;
 mod readback;
 pub mod reply;
@@ -31,6 +32,7 @@ pub mod topic;
 mod unfit;
 mod whereabouts;
 mod window;
+mod word;
 
 pub use claim::host;
 pub use command::{
