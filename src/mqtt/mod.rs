@@ -6,6 +6,7 @@
 //! again what was under way on a connection that ended, and uses nothing of what the library remembers of it.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
+mod alarms;
 mod ceilings;
 mod claim;
 pub mod command;

@@ -52,6 +52,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             core.claim.heard(core.readback.can_hear());
         }
         core.claim.tick(now);
+        core.alarms.tell_left_out(now);
         let is_anothers = core.claim.was_of_another(core.journal.identity());
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
