@@ -137,7 +137,7 @@ impl NameClaim {
         self.is_disputed |= word.holds && holds;
         self.rival.heard(&word.host, now);
         if (yields || holds)
-            && let Some(left_out) = self.rival.to_tell(&word.boot, yields, now)
+            && let Some(left_out) = self.rival.tells_now(&word.boot, yields, now)
         {
             self.tell_of(word, yields, left_out);
         }

@@ -62,7 +62,7 @@ impl Rival {
     /// Whether the log is to tell now of the gateway with that boot id, because it is another one, one that was gone, or the name went
     /// from one to the other; or because the log has not told of it for long. Then the answer is how many words were not told
     /// before.
-    pub(super) fn to_tell(&mut self, boot: &str, gives_way: bool, now: Instant) -> Option<u64> {
+    pub(super) fn tells_now(&mut self, boot: &str, gives_way: bool, now: Instant) -> Option<u64> {
         let is_within = |at: Instant, most| now.saturating_duration_since(at) < most;
         if let Some(told) = self.told.get_mut(boot) {
             let is_there = is_within(told.heard_at, GONE);
@@ -117,7 +117,7 @@ mod tests {
         let at = |s: u64| start + Duration::from_secs(s);
         let mut hears = |gives_way, now| {
             rival.heard("one", now);
-            rival.to_tell("a", gives_way, now).is_some()
+            rival.tells_now("a", gives_way, now).is_some()
         };
         let mut lines = (0..1200).step_by(10).filter(|s| hears(false, at(*s)));
         assert_eq!(
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn of_a_flood_of_strangers_few_are_told_and_the_rest_is_counted() {
         let (mut rival, now) = (Rival::default(), Instant::now());
-        let lines = (0..10_000).filter(|n| rival.to_tell(&n.to_string(), false, now).is_some());
+        let lines = (0..10_000).filter(|n| rival.tells_now(&n.to_string(), false, now).is_some());
         assert_eq!(lines.count(), MOST as usize);
         assert_eq!(rival.said.overdue(now + Duration::from_secs(60)), Some(9_996));
     }
@@ -147,7 +147,7 @@ mod tests {
         for tenth in 0..6_000 {
             let now = start + Duration::from_millis(tenth * 100);
             counted += rival.said.overdue(now).unwrap_or(0);
-            if let Some(left_out) = rival.to_tell(&tenth.to_string(), false, now) {
+            if let Some(left_out) = rival.tells_now(&tenth.to_string(), false, now) {
                 (lines, counted) = (lines + 1, counted + left_out);
             }
         }
@@ -160,12 +160,12 @@ mod tests {
     fn a_line_tells_how_many_words_came_before_it_that_were_not_told() {
         let (mut rival, start) = (Rival::default(), Instant::now());
         for n in 0..10 {
-            rival.to_tell(&n.to_string(), false, start);
+            rival.tells_now(&n.to_string(), false, start);
         }
         let later = start + Duration::from_secs(60);
-        assert_eq!(rival.to_tell("x", false, later), Some(6));
+        assert_eq!(rival.tells_now("x", false, later), Some(6));
         assert_eq!(
-            rival.to_tell("9", false, later),
+            rival.tells_now("9", false, later),
             Some(0),
             "one that was left out is told later"
         );
@@ -178,7 +178,7 @@ mod tests {
         for second in 0..60 {
             let now = start + Duration::from_secs(second);
             for boot in ["x", "y", "z"] {
-                lines += usize::from(rival.to_tell(boot, false, now).is_some());
+                lines += usize::from(rival.tells_now(boot, false, now).is_some());
             }
         }
         assert_eq!(lines, 3);
