@@ -24,6 +24,12 @@ struct Minute {
     left_out: u64,
 }
 
+impl Default for Throttle {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Throttle {
     /// Nothing was said yet.
     pub(crate) const fn new() -> Self {

@@ -88,6 +88,8 @@ pub struct KnownNumbers {
     pub game: u32,
     /// That game, as its board published it; none before the first.
     pub shown: Option<serde_json::Value>,
+    /// True of a board that is configured.
+    pub is_ours: bool,
 }
 
 /// Where a board's numbering and its watcher go on.

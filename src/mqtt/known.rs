@@ -78,7 +78,9 @@ impl KnownBoards {
             }
             self.others += usize::from(!is_ours);
         }
-        Some(self.boards.entry(board.to_owned()).or_default())
+        let known = self.boards.entry(board.to_owned()).or_default();
+        known.is_ours = is_ours;
+        Some(known)
     }
 
     pub(super) fn numbers(&self) -> &BTreeMap<String, KnownNumbers> {
@@ -172,6 +174,7 @@ mod tests {
         assert_eq!((known.take_left_out(), known.take_left_out()), (10, 0));
         assert_eq!((known.boards["x0"].last, &known.boards["x0"].shown), (5, &None));
         assert!(known.boards["7"].shown.is_some());
+        assert!(known.boards["7"].is_ours && !known.boards["x0"].is_ours);
         let long = format!(
             r#"{{"last_seq":6,"game":1,"moves":["{}"]}}"#,
             "x".repeat(MOST_SHOWN)

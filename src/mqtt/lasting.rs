@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, watch};
 
 use super::{
+    alarms::Alarms,
     ceilings::Ceilings,
     claim::NameClaim,
     command::{Refusal, Request},
@@ -93,8 +94,8 @@ pub(super) struct Lasting {
     pub(super) requests: mpsc::Sender<Request>,
     pub(super) figures: Arc<Mutex<BrokerFigures>>,
     pub(super) beat: Beat,
-    /// Topics of which the log has told that the broker refuses them: the log tells it once.
-    pub(super) alarms: BTreeSet<String>,
+    /// Topics of which the log has told that the broker refuses them.
+    pub(super) alarms: Alarms,
     /// How long the publisher waits for an acknowledgement at present.
     pub(super) patience: Duration,
     /// The question to the broker for what it knows of our numbers.

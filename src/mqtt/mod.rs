@@ -6,6 +6,7 @@
 //! again what was under way on a connection that ended, and uses nothing of what the library remembers of it.
 #![allow(clippy::disallowed_methods)] // connections live on the wall clock.
 
+mod alarms;
 mod ceilings;
 mod claim;
 pub mod command;
@@ -18,6 +19,7 @@ pub mod look;
 mod names;
 mod older;
 mod outbox;
+mod paced;
 pub mod publisher;
 mod readback;
 pub mod reply;
@@ -31,6 +33,7 @@ pub mod topic;
 mod unfit;
 mod whereabouts;
 mod window;
+mod word;
 
 pub use claim::host;
 pub use command::{

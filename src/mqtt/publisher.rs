@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    alarms::Alarms,
     ceilings::Ceilings,
     claim::{self, NameClaim},
     command::Request,
@@ -148,7 +149,7 @@ impl<D: Dial> Publisher<D> {
             requests,
             figures,
             beat,
-            alarms: BTreeSet::new(),
+            alarms: Alarms::default(),
             suspicion: Suspicion::default(),
             events_first: false,
             leaves_birth_out: false,
@@ -279,7 +280,7 @@ impl<D: Dial> Publisher<D> {
         core.claim = NameClaim::new(boot, claim::host(), journal);
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
-        core.alarms.clear();
+        core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;
         (core.events_first, core.leaves_birth_out, core.wants_retained) = (false, false, true);
         self.dial = redial.dial;

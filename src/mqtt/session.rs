@@ -279,7 +279,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let topic = message.topic.clone();
         if !self.fits(&message) {
             self.core.states.sent(&topic, now);
-            self.core.states.answered(&topic);
+            self.core.states.refused(&topic);
             return true;
         }
         let went = self.send(&message, Sent::State { topic: topic.clone() });
@@ -295,10 +295,14 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
 
     fn alarm(&mut self, topic: &str, reason: &str) {
         self.core.count(|figures| figures.refused += 1);
-        if self.core.alarms.insert(topic.to_owned()) {
+        if let Some(left_out) = self.core.alarms.raise(topic, Instant::now()) {
+            let more = match left_out {
+                0 => String::new(),
+                count => format!("; refusals before it that were not told one by one: {count}"),
+            };
             tracing::error!(
                 topic,
-                "the broker does not take our messages on {topic} ({reason}); they are kept and tried again rarely"
+                "the broker does not take our messages on {topic} ({reason}); they are kept and tried again rarely{more}"
             );
         }
     }
@@ -329,11 +333,11 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.outbox.acked(n);
                 self.core.acks.push(n);
                 self.core.count(|figures| figures.events_acked += 1);
-                self.core.alarms.remove(&topic);
+                self.core.alarms.end(&topic);
             }
             Some(Sent::State { topic }) => {
                 self.core.states.answered(&topic);
-                self.core.alarms.remove(&topic);
+                self.core.alarms.end(&topic);
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
             Some(Sent::Word) => self.core.leaves_birth_out = false,
@@ -353,7 +357,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             // The next value or the next connection tries again.
             Sent::State { topic } => {
-                self.core.states.answered(topic);
+                self.core.states.refused(topic);
                 self.alarm(topic, reason);
             }
             Sent::Reply { topic } => self.reply_lost(topic, reason),

@@ -117,6 +117,14 @@ impl Table {
             .filter(|slot| slot.place.is_some() && !slot.in_flight)
     }
 
+    /// Ends the way of a value to the broker.
+    fn free(&mut self, topic: &str) {
+        self.held.remove(topic);
+        if let Some(slot) = self.slots.get_mut(topic) {
+            slot.in_flight = false;
+        }
+    }
+
     fn enqueue(&mut self, topic: &str) {
         let Some(slot) = self.slots.get_mut(topic) else {
             return;
@@ -139,12 +147,19 @@ pub struct States {
 impl States {
     /// Sets a value. A value that has not changed is not sent again.
     pub fn set(&self, key: StateKey, payload: impl Into<Bytes>) {
-        let payload = payload.into();
+        self.keep(key, payload.into(), false);
+    }
+
+    /// Keeps a value to send. With `is_once` it goes from the table once the broker has it.
+    fn keep(&self, key: StateKey, payload: Bytes, is_once: bool) {
         let mut table = self.lock();
         let topic = key.topic.clone();
         match table.slots.get_mut(&topic) {
-            Some(slot) if slot.payload == payload && key.expiry.is_none() => return,
-            Some(slot) => (slot.payload, slot.is_once) = (payload, false),
+            Some(slot) if slot.payload == payload && key.expiry.is_none() => {
+                slot.is_once |= is_once;
+                return;
+            }
+            Some(slot) => (slot.payload, slot.is_once) = (payload, is_once),
             None => {
                 let slot = Slot {
                     key,
@@ -152,7 +167,7 @@ impl States {
                     place: None,
                     in_flight: false,
                     not_before: None,
-                    is_once: false,
+                    is_once,
                 };
                 table.slots.insert(topic.clone(), slot);
             }
@@ -180,17 +195,13 @@ impl States {
     /// nothing is kept of them once they are cleared.
     pub(super) fn clear_once(&self, topics: &Topics, board: &Id) {
         for state in BoardState::ALL {
-            self.set_once(StateKey::board(topics, board, state));
+            self.clear_topic_once(StateKey::board(topics, board, state));
         }
     }
 
     /// Clears a retained topic, and keeps nothing of it once it is cleared.
-    pub(crate) fn set_once(&self, key: StateKey) {
-        let topic = key.topic.clone();
-        self.set(key, Bytes::new());
-        if let Some(slot) = self.lock().slots.get_mut(&topic) {
-            slot.is_once = slot.payload.is_empty();
-        }
+    pub(crate) fn clear_topic_once(&self, key: StateKey) {
+        self.keep(key, Bytes::new(), true);
     }
 
     /// Queues every value again, after a connect or when somebody asks. Returns how many there are.
@@ -251,17 +262,20 @@ impl States {
         }
     }
 
-    /// Notes that the broker answered, or did not object: the next value of the topic may follow.
+    /// Notes that the broker took the value: the next one of the topic may follow.
     pub(super) fn answered(&self, topic: &str) {
         let mut table = self.lock();
-        table.held.remove(topic);
-        let Some(slot) = table.slots.get_mut(topic) else {
-            return;
-        };
-        slot.in_flight = false;
-        if slot.is_once && slot.place.is_none() {
+        table.free(topic);
+        let is_done = |slot: &Slot| slot.is_once && slot.place.is_none();
+        if table.slots.get(topic).is_some_and(is_done) {
             table.slots.remove(topic);
         }
+    }
+
+    /// Notes that the broker does not take the value. It stays in the table, even one that is sent once: the next connection tries
+    /// again.
+    pub(super) fn refused(&self, topic: &str) {
+        self.lock().free(topic);
     }
 
     /// Lets the topic rest, over several connections. Each rest is longer than the one before, until the broker takes
@@ -385,6 +399,27 @@ mod tests {
         assert!(states.is_drained());
         states.restart();
         assert_eq!(states.next(now, false).unwrap().payload, "online");
+    }
+
+    #[test]
+    fn what_is_cleared_once_goes_from_the_table_when_the_broker_took_it_and_not_before() {
+        let (states, now) = (States::default(), Instant::now());
+        states.clear_topic_once(key(BoardState::Game));
+        let topic = key(BoardState::Game).topic;
+        let send = || {
+            let message = states.next(now, false).unwrap();
+            assert_eq!((&message.topic, message.payload.len()), (&topic, 0));
+            states.sent(&topic, now);
+        };
+        send();
+        states.refused(&topic);
+        assert_eq!(states.next(now, false), None, "it is not tried again at once");
+        states.restart();
+        send();
+        states.answered(&topic);
+        states.restart();
+        assert_eq!(states.next(now, false), None, "nothing is kept of it");
+        assert!(states.lock().slots.is_empty());
     }
 
     #[test]

@@ -327,7 +327,7 @@ impl Daemon {
         for topic in former.iter().flat_map(|id| discovery::topics(&self.config, id)) {
             self.publisher_handle()
                 .states
-                .set_once(StateKey::discovery(topic));
+                .clear_topic_once(StateKey::discovery(topic));
         }
     }
 }

@@ -25,9 +25,18 @@ const MOST_UNANSWERED: usize = 1_000_000;
 /// Of how many boards the log tells that their numbers jump. There may be as many as somebody else makes up at the broker.
 const MOST_LINES: usize = 20;
 
+/// How many boards the journal may know before it takes no numbers of yet another one that is not configured. Whoever may write to
+/// the broker can make up others at each start, and the journal would grow with them.
+const MOST_BOARDS: usize = 4_000;
+
 impl JournalWriter {
     /// Compares with what a broker knows, and answers when events may be sent.
-    pub(super) fn reconcile(&mut self, known: BTreeMap<String, KnownNumbers>, answer: oneshot::Sender<()>) {
+    pub(super) fn reconcile(
+        &mut self,
+        mut known: BTreeMap<String, KnownNumbers>,
+        answer: oneshot::Sender<()>,
+    ) {
+        self.leave_out_strangers(&mut known, MOST_BOARDS);
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
@@ -44,6 +53,24 @@ impl JournalWriter {
         self.beyond = beyond;
         self.waiting.push(answer);
         self.disputed.send_replace(true);
+    }
+
+    /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
+    fn leave_out_strangers(&self, known: &mut BTreeMap<String, KnownNumbers>, most: usize) {
+        let mut room = most.saturating_sub(self.resumes.len());
+        let before = known.len();
+        known.retain(|board, known| {
+            let is_stranger = !known.is_ours && !self.resumes.contains_key(board);
+            let has_room = room > 0;
+            room = room.saturating_sub(usize::from(is_stranger));
+            !is_stranger || has_room
+        });
+        let left_out = before - known.len();
+        if left_out > 0 {
+            tracing::warn!(
+                "the broker retains numbers of {left_out} more boards that nobody configured than the journal has room for: somebody else wrote there, and they do not count. Only the gateway should have the right to"
+            );
+        }
     }
 
     /// The last number of a board that may have been sent.
@@ -103,8 +130,8 @@ impl JournalWriter {
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
-        let beyond = std::mem::take(&mut self.beyond).into_iter();
-        let lifts: Vec<_> = beyond
+        let lifts: Vec<_> = ours_first(std::mem::take(&mut self.beyond))
+            .into_iter()
             .enumerate()
             .map(|(nth, (board, known))| {
                 let lift = self.lift_of(&board, &known);
@@ -237,6 +264,13 @@ impl JournalWriter {
     }
 }
 
+/// The boards with those that are configured first: the log must not leave out one of these for one that somebody made up.
+fn ours_first(beyond: BTreeMap<String, KnownNumbers>) -> Vec<(String, KnownNumbers)> {
+    let mut boards: Vec<_> = beyond.into_iter().collect();
+    boards.sort_by_key(|(_, known)| !known.is_ours);
+    boards
+}
+
 /// The number of the last game in a watcher's snapshot.
 pub(super) fn games_of(resume: &Resume) -> Option<u32> {
     let state: Value = serde_json::from_str(resume.snapshot.as_deref()?).ok()?;
@@ -267,4 +301,44 @@ fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
     format!(
         "{what} of board {board} were sent that this journal does not have (it was lost, restored, or could not be written): {jump}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::writer::tests::writer;
+
+    fn numbers(is_ours: bool) -> KnownNumbers {
+        KnownNumbers {
+            last: 5,
+            is_ours,
+            ..KnownNumbers::default()
+        }
+    }
+
+    #[test]
+    fn our_own_boards_are_told_before_those_that_somebody_made_up() {
+        let boards = ["a", "m", "z"].map(|board| (board.to_owned(), numbers(board == "m")));
+        let order = ours_first(BTreeMap::from(boards))
+            .into_iter()
+            .map(|(board, _)| board);
+        assert_eq!(order.collect::<Vec<_>>(), ["m", "a", "z"]);
+    }
+
+    #[test]
+    fn the_journal_takes_numbers_of_so_many_boards_that_nobody_configured_and_of_all_our_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, _told) = writer(&folder.path().join("journal.sqlite"));
+        let left = |writer: &JournalWriter, most| {
+            let known = |board: &str| (board.to_owned(), numbers(board == "own"));
+            let mut boards: BTreeMap<_, _> = ["a", "b", "c", "known", "own"].map(known).into();
+            writer.leave_out_strangers(&mut boards, most);
+            boards.into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(left(&writer, 2), ["a", "b", "own"]);
+        writer.resumes.insert("known".to_owned(), Resume::default());
+        assert_eq!(left(&writer, 2), ["a", "known", "own"]);
+        assert_eq!(left(&writer, 0), ["known", "own"]);
+        assert_eq!(left(&writer, MOST_BOARDS).len(), 5);
+    }
 }

@@ -33,7 +33,7 @@ fn first_event() -> Entry {
 }
 
 /// A writer, and a receiver that wakes up at its news.
-fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
+pub(super) fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
     writer_of(path, open::open(&JournalSettings::at(path), "gw").unwrap())
 }
 

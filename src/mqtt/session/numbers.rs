@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// How many words to the gateways of our name may be under way.
+/// How many words to the gateways of our name may be under way before an answer waits.
 const MOST_WORDS: usize = 4;
 /// How many boards that are not configured the log names.
 const MOST_NAMED: usize = 5;
@@ -49,9 +49,10 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let core = &mut *self.core;
         let has_heard = core.readback.has_heard(now);
         if has_heard {
-            core.claim.heard(core.readback.can_hear(), now);
+            core.claim.heard(core.readback.can_hear());
         }
         core.claim.tick(now);
+        core.alarms.tell_left_out(now);
         let is_anothers = core.claim.was_of_another(core.journal.identity());
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
@@ -100,15 +101,18 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Tells the other gateways whose the name is, and publishes the birth again where it is needed.
     fn speak(&mut self) {
         let now = Instant::now();
-        // A word goes out beside the window, because an answer must come in time; few are under way at once.
-        while self.window.claims() < MOST_WORDS
-            && let Some(word) = self.core.claim.next_word(now)
+        // A word goes out beside the window, because an answer must come in time. Few answers are under way at once. A
+        // question always goes, because without one nobody answers.
+        while let Some(word) = self.core.claim.next_word(now)
+            && (!word.holds || self.window.claims() < MOST_WORDS)
         {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
-            self.send(
-                &Publication::plain(self.core.topics.claim(), payload, false),
-                Sent::Claim,
-            );
+            let message = Publication::plain(self.core.topics.claim(), payload, false);
+            if !self.send(&message, Sent::Claim) {
+                // The link is busy: the word is still owed.
+                break;
+            }
+            self.core.claim.said(&word, now);
         }
         if self.core.claim.takes_birth(now) && self.core.readback.is_over() {
             self.say("online");
