@@ -145,6 +145,9 @@ impl NameClaim {
             self.stage = Stage::StandingBy(now + AGAIN);
         } else if holds {
             self.answer.is_owed = true;
+        } else if matches!(self.stage, Stage::Asking(_)) {
+            // It may have come after our question, and so would wait for an answer that nobody gives.
+            self.question.is_owed = true;
         }
     }
 
@@ -183,6 +186,13 @@ impl NameClaim {
             self.ask();
         } else {
             self.stage = Stage::Holding;
+        }
+    }
+
+    /// This process stood still, and an answer may lie unread: a question that runs is asked again.
+    pub(super) fn ask_again(&mut self) {
+        if matches!(self.stage, Stage::Asking(Some(_))) {
+            self.ask();
         }
     }
 

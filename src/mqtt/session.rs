@@ -25,6 +25,8 @@ use super::{
 
 /// How often the loop wakes to check its deadlines.
 const TICK: Duration = Duration::from_secs(1);
+/// A state that is due and could not go is tried again after this long.
+const HASTE: Duration = Duration::from_millis(10);
 /// How long the publication of `offline` may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -419,7 +421,9 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.may_send() && self.has_room());
+            .filter(|_| self.may_send() && self.has_room())
+            // What could not go although it was due would keep a processor busy.
+            .map(|at| at.max(now + HASTE));
         let phase = match self.phase {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),

@@ -32,7 +32,7 @@ impl Word {
         if identities.any(|identity| identity.len() > MOST_IDENTITY) {
             return None;
         }
-        word.host = shortened(&word.host, MOST_HOST);
+        word.host = shortened(&word.host.replace(char::is_control, "?"), MOST_HOST);
         Some(word)
     }
 }
@@ -53,6 +53,10 @@ mod tests {
         assert_eq!(heard(&most, &host, &most).unwrap().host, host);
         let word = heard("a", &long, "j").unwrap();
         assert_eq!(word.host, format!("{host}... (100000 bytes)"));
+        assert_eq!(
+            heard("a", "one\nERROR forged", "j").unwrap().host,
+            "one?ERROR forged"
+        );
         assert!(heard(&long, "one", "j").is_none());
         assert!(heard("a", "one", &long).is_none());
     }

@@ -31,6 +31,15 @@ impl Daemon {
             let board = notice.board.as_deref();
             board.is_none_or(|board| self.plans.keys().any(|id| id.as_str() == board))
         };
+        // The numbers of a board may have jumped before: the newest notice tells of it.
+        let is_newest = |old: &Notice| {
+            !found
+                .iter()
+                .any(|new| (&new.code, &new.board) == (&old.code, &old.board))
+        };
+        let mut known = std::mem::take(&mut self.notices);
+        known.retain(|old| is_newest(old) && is_ours(old));
+        self.notices = known;
         let (ours, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_ours);
         self.notices.extend(ours);
         self.notices.extend(others.into_iter().take(MOST_OTHERS));

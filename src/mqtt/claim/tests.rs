@@ -75,6 +75,37 @@ fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
     assert!(claim.holds(), "nobody answered");
 }
 
+/// Both find the name of a gateway that is gone. The second one comes when the first has asked.
+#[test]
+fn of_two_that_ask_the_one_that_asked_first_asks_again_and_one_gets_the_name() {
+    let start = Instant::now();
+    let (mut first, mut second) = (claim("a", "one"), claim("b", "two"));
+    found(&mut first, "gone", start);
+    assert!(says(&mut first, start).is_some_and(|word| !word.holds));
+    let later = start + Duration::from_secs(1);
+    found(&mut second, "gone", later);
+    tell(&mut second, &mut first, later);
+    tell(&mut first, &mut second, later);
+    for claim in [&mut first, &mut second] {
+        claim.tick(later + ANSWER);
+    }
+    assert!(first.holds() && !second.holds());
+}
+
+/// What it would have read meanwhile may say that the name is held.
+#[test]
+fn whoever_stood_still_while_it_asked_asks_again() {
+    let start = Instant::now();
+    let mut claim = claim("b", "two");
+    found(&mut claim, "a", start);
+    assert!(says(&mut claim, start).is_some());
+    let late = start + ANSWER;
+    claim.ask_again();
+    claim.tick(late);
+    assert!(!claim.holds());
+    assert!(says(&mut claim, late).is_some_and(|word| !word.holds));
+}
+
 #[test]
 fn a_name_is_not_taken_before_its_holder_was_asked_and_had_time_to_answer() {
     let start = Instant::now();

@@ -1,6 +1,6 @@
 //! The questions and messages to the broker about the name and the numbers of events.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::BrokerSession;
 use crate::{
@@ -17,6 +17,9 @@ use crate::{
 const MOST_WORDS: usize = 4;
 /// How many boards that are not configured the log names.
 const MOST_NAMED: usize = 5;
+
+/// The session wakes once a second at least. If it is so late, what others said may wait to be read.
+const LATE: Duration = Duration::from_millis(1250);
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Asks the broker who has our name, and what it knows of our numbers.
@@ -86,6 +89,9 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// it did.
     pub(super) fn stood_still(&mut self) -> bool {
         let stood = std::mem::replace(&mut self.turned_at, Instant::now()).elapsed();
+        if stood > LATE {
+            self.core.claim.ask_again();
+        }
         let may_have_lost = stood > STOOD_STILL && self.core.claim.holds();
         if may_have_lost {
             let reason = format!(
