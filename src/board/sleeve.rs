@@ -304,10 +304,9 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     let at_once = |piece: &Fallen, lies: Square| {
         sensed.least_between(sensed.since(piece.home), sensed.since(lies)) <= KNOCK_MS
     };
-    let pushed = |piece: &Fallen, lies: Square| !fall.two_hands && is_pushed(line, piece, lies, sensed);
+    let in_error = |piece: &Fallen, lies: Square| is_in_error(line, &fall, piece, lies, sensed);
     let knocked = |piece: &Fallen, lies: Square| {
-        let in_error = || is_in_error(line, &fall, piece, lies, sensed) || pushed(piece, lies);
-        (at_once(piece, lies) || in_error()) && !walks(line, &fall, piece, lies)
+        (at_once(piece, lies) || in_error(piece, lies)) && !walks(line, &fall, piece, lies)
     };
     let price = |piece: &Fallen| match piece.code.color() {
         _ if piece.lies.is_some_and(|lies| knocked(piece, lies)) => weight::DISPLACED,
@@ -326,9 +325,9 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     let mut assumed = fall;
     assumed.knocked = fall.pieces().all(in_no_time);
     let by_push = |piece: &Fallen| {
-        piece
-            .lies
-            .is_some_and(|lies| !at_once(piece, lies) && pushed(piece, lies))
+        let theirs = piece.code.color() == Some(!fall.by);
+        let slowly = |lies| !at_once(piece, lies) && in_error(piece, lies);
+        theirs && piece.lies.is_some_and(slowly)
     };
     assumed.by_either |= fall.pieces().any(by_push);
     assumed.like_capture = fall.pieces().any(is_captured);
@@ -337,8 +336,8 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     Some(with)
 }
 
-/// True when the mover's hand, before the press, has put a piece of its own where no half-move of that piece leads, however long it
-/// took: it has put back on the wrong square what it had knocked over.
+/// True when the mover's hand, before the press, has put a piece where no half-move of that piece leads, however long it took: it has
+/// put back on the wrong square what it had knocked over, or has pushed a piece of the opponent's.
 fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
     let (left, came) = (sensed.since(piece.home), sensed.since(lies));
     let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
@@ -348,31 +347,27 @@ fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &
     let was_read = sensed.before(piece.home) == piece.code
         || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
     let is_own = piece.code.color() == Some(fall.by);
-    is_own && in_turn && was_read && !fall.two_hands && !is_on_its_way(line, piece, lies)
+    (is_own || is_pushed(line, piece, lies, sensed))
+        && in_turn
+        && was_read
+        && !fall.two_hands
+        && !is_on_its_way(line, piece, lies)
 }
 
-/// True when the mover's hand pushed a piece of the opponent's onto the next square while it was over the board, beside the square where
-/// it took its own piece or put it: a push takes longer than a knock. No half-move of that piece leads there.
+/// True when a piece lies on the square next to its own, and the mover's hand was over the board, beside that square, as it left: a
+/// push takes longer than a knock.
 fn is_pushed(line: &Line, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
     let Some(last) = line.plies.last() else {
         return false;
     };
-    let (Some(window), Some((from, to))) = (Window::of(line, last, sensed), last.kind.from_to()) else {
+    let Some((from, to)) = last.kind.from_to() else {
         return false;
     };
-    let (left, came) = (sensed.since(piece.home), sensed.since(lies));
-    let in_hand = window.turn_began < left && window.has_missing(left);
-    let is_beside = [from, to]
-        .into_iter()
-        .any(|square| square.distance(piece.home) <= 1);
-    piece.code.color() == Some(line.turn())
-        && piece.home.distance(lies) == 1
-        && is_beside
-        && in_hand
-        && left <= came
-        && came <= window.pressed + NEXT_SCAN_MS
-        && sensed.before(piece.home) == piece.code
-        && !is_on_its_way(line, piece, lies)
+    let mut ends = [from, to].into_iter();
+    let is_beside = ends.any(|square| square.distance(piece.home) <= 1);
+    let left = sensed.since(piece.home);
+    let in_hand = |window: Window| window.turn_began < left && window.has_missing(left);
+    is_beside && piece.home.distance(lies) == 1 && Window::of(line, last, sensed).is_some_and(in_hand)
 }
 
 /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than
@@ -405,50 +400,4 @@ fn is_on_its_way(line: &Line, piece: &Fallen, lies: Square) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    use crate::board::{Bill, Placement, PlyKind, Stand};
-
-    fn board() -> (Arc<Stand>, Sensed) {
-        let stand = Arc::new(Stand::initial());
-        let mut sensed = Sensed::default();
-        sensed.replace(Millis(0), &Placement::from(stand.board()));
-        (stand, sensed)
-    }
-
-    /// What the hypothesis of a fall pays for the fall: White's knight of g1 was gone when White pressed after
-    /// e2-e4 and is read on `lies`, while `missing` reads nothing.
-    fn fall_of_the_knight(lies: Square, missing: Option<Square>) -> f32 {
-        let (stand, mut sensed) = board();
-        let mut line = Line::new(stand, &sensed, Millis(0));
-        sensed.set(Millis(1000), Square::E2, Code::EMPTY);
-        sensed.set(Millis(1200), Square::E4, Code(1));
-        let candidate = line.stand.candidates().find(|c| c.mv.to() == Square::E4);
-        let candidate = candidate.expect("a legal half-move");
-        let after = Arc::new(line.stand.after(&candidate));
-        let kind = PlyKind::Legal(candidate.mv);
-        line = line.played(kind, after, &sensed, Millis(1200), &Bill::default());
-        sensed.set(Millis(1300), Square::G1, Code::EMPTY);
-        sensed.set(Millis(1320), lies, Code(3));
-        if let Some(square) = missing {
-            sensed.set(Millis(100), square, Code::EMPTY);
-        }
-        line.hold_against(Bitboard::FULL, &sensed);
-        line.pressed_by(Color::White, Millis(1500));
-        let fallen = with_fall(&line, &sensed).expect("the knight may have fallen");
-        let items = fallen.account(&sensed, Millis(1500)).items();
-        let displaced = items.iter().find(|(item, _)| *item == Item::Displaced);
-        displaced.map_or(0.0, |(_, nats)| *nats)
-    }
-
-    #[test]
-    fn a_piece_that_went_its_own_way_was_carried_if_another_square_differs() {
-        let costs = |lies, missing, nats: f32| (fall_of_the_knight(lies, missing) - nats).abs() < 1e-3;
-        assert!(costs(Square::F3, None, weight::DISPLACED));
-        assert!(costs(Square::G3, Some(Square::A7), weight::DISPLACED));
-        assert!(costs(Square::F3, Some(Square::A7), weight::CARRIED));
-    }
-}
+mod tests;

@@ -123,3 +123,24 @@ fn settled_half_moves_move_the_base_on() {
             .all(|line| line.turn() == Color::White || line.plies.is_empty())
     );
 }
+
+#[test]
+fn what_stood_empty_beside_a_clock_that_stood_is_not_unread_as_soon_as_it_is_started() {
+    let hidden = |is_started: bool, after: u64| {
+        let mut board = Board::new();
+        board.lines.frozen = true;
+        board.see(&[(S::E2, 0)]);
+        let now = board.now + 20_000;
+        board.lines.tick(now, &board.sensed);
+        if is_started {
+            assert!(board.lines.thaw(now) && !board.lines.thaw(now));
+        } else {
+            board.lines.frozen = false;
+        }
+        board.lines.tick(now + after, &board.sensed);
+        board.lines.best().faults().hidden.contains(S::E2)
+    };
+    assert!(!hidden(true, 1000), "somebody may play on from there");
+    assert!(hidden(true, 11_000), "no hand holds it for so long");
+    assert!(hidden(false, 1000), "the time before would have counted");
+}
