@@ -88,6 +88,24 @@ impl PlyKind {
             |mv: &Move| matches!(*mv, Move::Castle { king, rook } if passes(castled(king, rook)[0]));
         ends.into_iter().any(passes) || piece.role == Role::King && before.moves().iter().any(is_castling)
     }
+
+    /// True when the piece of this half-move, played on `before`, could have come from further back on the same way: where it was read
+    /// first may be a square between.
+    #[must_use]
+    pub fn may_have_slid_from_behind(&self, before: &Stand) -> bool {
+        let Some((from, to)) = self.from_to() else {
+            return false;
+        };
+        let mut board = before.board().clone();
+        let Some(piece) = board.remove_piece_at(from) else {
+            return false;
+        };
+        let behind = attacks::ray(from, to) & !board.occupied();
+        let mut starts = behind
+            .into_iter()
+            .filter(|start| attacks::between(*start, to).contains(from));
+        starts.any(|start| targets(&board, start, piece).contains(to))
+    }
 }
 
 /// A half-move of a line.
@@ -125,11 +143,16 @@ mod tests {
     use shakmaty::CastlingMode;
 
     /// Whether the piece that went from `from` to `to` could have gone further on the same way.
-    fn slides_on(fen: &str, from: Square, to: Square) -> bool {
+    fn played(fen: &str, from: Square, to: Square) -> (Stand, PlyKind) {
         let before = Stand::of_start(fen.parse().unwrap(), CastlingMode::Standard);
         let mut moves = before.moves().into_iter();
         let found = moves.find(|mv| mv.from() == Some(from) && mv.to() == to && !mv.is_castle());
-        PlyKind::Legal(found.expect("a legal half-move")).may_slide_on(&before)
+        (before, PlyKind::Legal(found.expect("a legal half-move")))
+    }
+
+    fn slides_on(fen: &str, from: Square, to: Square) -> bool {
+        let (before, kind) = played(fen, from, to);
+        kind.may_slide_on(&before)
     }
 
     #[test]
@@ -145,6 +168,36 @@ mod tests {
         assert!(slides_on(ways, Square::A1, Square::C1), "it may take on d1");
         assert!(!slides_on(ways, Square::A1, Square::A2), "it has taken");
         assert!(!slides_on(ways, Square::G1, Square::F2), "his own pawn is next");
+    }
+
+    fn came_from_behind(fen: &str, from: Square, to: Square) -> bool {
+        let (before, kind) = played(fen, from, to);
+        kind.may_have_slid_from_behind(&before)
+    }
+
+    #[test]
+    fn a_piece_has_come_from_behind_where_its_way_is_free() {
+        const MIDWAY: &str = "rnbqk1nr/ppppbppp/8/4p3/8/3P4/PPP1PPPP/RNBQKBNR b KQkq - 0 1";
+        assert!(came_from_behind(MIDWAY, Square::E7, Square::D6), "from f8");
+        assert!(
+            !came_from_behind(MIDWAY, Square::E7, Square::F6),
+            "d8 is the queen's"
+        );
+        assert!(
+            !came_from_behind(MIDWAY, Square::G8, Square::F6),
+            "a knight has no way"
+        );
+        assert!(
+            !came_from_behind(MIDWAY, Square::E5, Square::E4),
+            "e7 is the bishop's"
+        );
+        assert!(
+            !came_from_behind(MIDWAY, Square::E8, Square::F8),
+            "a king goes one square"
+        );
+        let pawns = "4k3/8/8/8/8/4P3/3P4/4K3 w - - 0 1";
+        assert!(came_from_behind(pawns, Square::E3, Square::E4), "from e2");
+        assert!(!came_from_behind(pawns, Square::D2, Square::D3));
     }
 
     #[test]

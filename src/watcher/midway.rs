@@ -31,6 +31,8 @@ const ANEW_MS: u64 = 5000;
 const IN_HAND_MS: u64 = 20_000;
 /// With this many half-moves more than needed, the play is sure even if the sides of the clock are not.
 const AGREED: usize = 4;
+/// A hand that draws a piece over a square leaves it there for less than this.
+const PASSED_MS: u64 = 300;
 /// While play goes on, the watcher looks this often.
 const LOOK_MS: u64 = 200;
 
@@ -40,6 +42,8 @@ pub(super) struct Midway {
     /// The placement when the watcher came.
     pub(super) from: Placement,
     since: Millis,
+    /// Since when the board was known to stand so.
+    stood_since: Millis,
     /// Since when pieces stand where no way explains them.
     astray: Option<Millis>,
     /// Since when no way has explained the whole board.
@@ -58,15 +62,28 @@ pub(super) struct Midway {
     ways: Vec<Way>,
 }
 
-/// One possible way: a side to move and White's side of the clock.
-#[derive(Clone, Debug)]
-pub(super) struct Way {
-    /// The side to move at the placement.
+/// A game in progress that is taken up.
+#[derive(Debug)]
+pub(super) struct Begun {
+    /// The placement that it goes on from.
+    pub(super) from: Placement,
+    /// The side to move there.
     pub(super) turn: Color,
-    /// White's side of the clock; none while no clock runs.
+    /// White's side of the clock, where it is sure.
     pub(super) white: Option<ClockSide>,
     /// The hypotheses of what was played since.
     pub(super) lines: Lines,
+}
+
+/// One possible way: a side to move and White's side of the clock.
+#[derive(Clone, Debug)]
+struct Way {
+    /// The side to move at the placement.
+    turn: Color,
+    /// White's side of the clock; none while no clock runs.
+    white: Option<ClockSide>,
+    /// The hypotheses of what was played since.
+    lines: Lines,
     /// The time of the player who does not have the move ran, so that player had not pressed yet.
     unpressed: bool,
     /// That player has not pressed since.
@@ -74,8 +91,14 @@ pub(super) struct Way {
 }
 
 impl Midway {
-    /// The game that may go on from what stands on the board. `first` is the first period, where it is known.
-    pub(super) fn new(sensed: &Sensed, now: Millis, clock: &Clock, first: Option<&Period>) -> Self {
+    /// The game that may go on from what has stood on the board since `stood_since`, as far as is known. `first` is the first period,
+    /// where it is known.
+    pub(super) fn new(
+        sensed: &Sensed,
+        (stood_since, now): (Millis, Millis),
+        clock: &Clock,
+        first: Option<&Period>,
+    ) -> Self {
         let mode = castling_of(sensed.placement());
         let way = |turn| {
             let stand = Stand::of_placement(sensed.placement(), turn, mode);
@@ -90,6 +113,7 @@ impl Midway {
         let mut midway = Self {
             from: sensed.placement().clone(),
             since: now,
+            stood_since,
             astray: None,
             open: None,
             last_press: None,
@@ -228,9 +252,9 @@ impl Midway {
         }
     }
 
-    /// The likeliest way, if it has `needed` half-moves and no other way is nearly as likely. Once there are
+    /// The game as the likeliest way has it, if that has `needed` half-moves and no other way is nearly as likely. Once there are
     /// many half-moves, a way with the same ones is no rival; then White's side of the clock stays open.
-    pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<Way> {
+    pub(super) fn decided(&self, now: Millis, sensed: &Sensed, needed: usize) -> Option<Begun> {
         // Hardly anybody makes a half-move, and owes its press, before the clock is started for the first time.
         let owed_since = Some(self.since).filter(|_| !(self.stood && self.from_first_time));
         let cost = |way: &Way| way.cost(now, sensed, owed_since);
@@ -239,16 +263,46 @@ impl Midway {
         let likely = |other: &&Way| !std::ptr::eq(*other, best) && cost(other) < cost(best) + SURE;
         let mut others = self.ways.iter().filter(likely).peekable();
         let sure = others.peek().is_none();
+        let unsaid = usize::from(self.began_in_passing(best));
+        let needed = needed + unsaid;
         let agreed = line.plies.len() >= needed + AGREED && others.all(|other| other.is_same_play(best));
         // Players need not press, but most do. A press shows whose half-move it was.
         let pressed = line.plies.iter().any(|ply| ply.pressed.is_some());
         let told = best.white.is_none() || pressed || line.plies.len() > needed;
         let shown = line.plies.len() >= needed && best.explains();
         let offended = line.plies.len() > needed && best.ends_in_an_offence() && sure;
-        (offended || shown && told && (sure || agreed)).then(|| Way {
+        (offended || shown && told && (sure || agreed)).then(|| Begun {
             white: best.white.filter(|_| sure),
-            ..best.clone()
+            ..self.begun(best, unsaid)
         })
+    }
+
+    /// True where the first piece of `way` left its square so soon after the board was first read that it may have been on its way
+    /// there: nobody knows where its half-move began.
+    fn began_in_passing(&self, way: &Way) -> bool {
+        let plies = &way.lines.best().plies;
+        plies.first().is_some_and(|first| {
+            let before = Stand::of_placement(&self.from, way.turn, castling_of(&self.from));
+            first.began.since(self.stood_since) < PASSED_MS && first.kind.may_have_slid_from_behind(&before)
+        })
+    }
+
+    /// The game from after the first `unsaid` half-moves of `way` on.
+    fn begun(&self, way: &Way, unsaid: usize) -> Begun {
+        let mut lines = way.lines.clone();
+        let after = unsaid
+            .checked_sub(1)
+            .and_then(|last| lines.best().plies.get(last));
+        let (from, turn) = after.map_or((self.from.clone(), way.turn), |ply| {
+            (ply.stand.placement().clone(), ply.stand.turn())
+        });
+        lines.advance(unsaid);
+        Begun {
+            from,
+            turn,
+            white: way.white,
+            lines,
+        }
     }
 }
 
@@ -339,7 +393,7 @@ mod tests {
     fn midway() -> Midway {
         let mut sensed = Sensed::default();
         sensed.replace(Millis(0), &Placement::ARRAY);
-        Midway::new(&sensed, Millis(1000), &Clock::default(), None)
+        Midway::new(&sensed, (Millis(0), Millis(1000)), &Clock::default(), None)
     }
 
     fn placement(text: &str) -> Placement {

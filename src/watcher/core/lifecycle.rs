@@ -6,7 +6,7 @@ use super::{
     occupancy,
     phase::Phase,
     play::Play,
-    start::{ARRAY_MS, WRONG_ARRAY_MS},
+    start::{ARRAY_MS, WRONG_ARRAY_MS, comes_from},
     world::World,
 };
 use crate::{
@@ -58,7 +58,7 @@ fn start_by_clock(world: &mut World, play: &mut Play, now: Millis) {
         return;
     };
     if let Some(array) = setup.array.clone()
-        && array.differing(world.board.sensed.placement()).count() <= 6
+        && comes_from(&array, world.board.sensed.placement())
     {
         let started = *setup.started.get_or_insert(now);
         // A game from a right initial position begins at once. Otherwise a piece may be misread, or be on
@@ -123,7 +123,13 @@ fn start_mid_game(world: &mut World, play: &mut Play, now: Millis, needed: usize
             return;
         };
         let first = world.settings.rules.periods.first();
-        setup.midway = Some(Midway::new(&world.board.sensed, now, &world.clock, first));
+        let stood_since = setup.stands_since(&world.board.sensed, now);
+        setup.midway = Some(Midway::new(
+            &world.board.sensed,
+            (stood_since, now),
+            &world.clock,
+            first,
+        ));
         setup.missed_until = None;
     }
     take_up_midway(world, play, now, needed, rest);
@@ -142,7 +148,7 @@ fn take_up_midway(world: &mut World, play: &mut Play, now: Millis, needed: usize
         begin_mid_game(world, play, now, &from, turn, None);
         return;
     }
-    let Some(way) = midway.decided(now, &world.board.sensed, needed) else {
+    let Some(begun) = midway.decided(now, &world.board.sensed, needed) else {
         if let Some(at) = midway.deadline(now) {
             play.look_at(at);
         }
@@ -150,12 +156,11 @@ fn take_up_midway(world: &mut World, play: &mut Play, now: Millis, needed: usize
     };
     // What looks like one half-move may be a part of another. After two that fit, the board need not be
     // at rest.
-    if way.lines.best().plies.len() <= needed && now < rest {
+    if begun.lines.best().plies.len() <= needed && now < rest {
         play.look_at(rest);
         return;
     }
-    let from = midway.from.clone();
-    if let Some(white) = way.white {
+    if let Some(white) = begun.white {
         // The players' first half-moves told whose side it is, and there may have been others before.
         if midway.is_late && world.clock.white_side().is_none() {
             if !midway.from_first_time {
@@ -167,7 +172,7 @@ fn take_up_midway(world: &mut World, play: &mut Play, now: Millis, needed: usize
             world.clock.found(white);
         }
     }
-    begin_mid_game(world, play, now, &from, way.turn, Some(way.lines));
+    begin_mid_game(world, play, now, &begun.from, begun.turn, Some(begun.lines));
 }
 
 fn start_by_moves(world: &mut World, play: &mut Play, now: Millis) {

@@ -26,6 +26,14 @@ pub(super) const REMEMBERED: usize = 8;
 /// A wrong initial position must still stand this long after the clock was started.
 pub(super) const WRONG_ARRAY_MS: u64 = 1000;
 
+/// A game comes from an initial position that stood before if no more squares than these differ from it.
+const MOST_MOVED: usize = 6;
+
+/// True where a game that is started now may come from `array`, which stood before.
+pub(super) fn comes_from(array: &Placement, placement: &Placement) -> bool {
+    array.differing(placement).count() <= MOST_MOVED
+}
+
 /// What the watcher knows before a game begins.
 #[derive(Debug, Default)]
 pub(in crate::watcher) struct Setup {
@@ -114,7 +122,12 @@ impl Setup {
             let silent = now.since(self.stands_since(sensed, now)) >= WRONG_ARRAY_MS;
             match clock.attached {
                 None if wrong && !silent || moved() => return,
-                Some(_) if goes_on && moved() => (placement, unseen) = (&Placement::ARRAY, true),
+                // Of a game that is further on the clock tells more, once it runs, than half-moves that nobody saw.
+                Some(_)
+                    if goes_on && (!clock.runs() || comes_from(&Placement::ARRAY, placement)) && moved() =>
+                {
+                    (placement, unseen) = (&Placement::ARRAY, true);
+                }
                 Some(_) if wrong && goes_on => return,
                 _ if wrong && self.has_moved(placement, sensed) && !clock.is_fresh(first) => return,
                 _ => {}

@@ -21,6 +21,8 @@ const MOST_WAYS: usize = 4;
 pub(in crate::watcher) struct KeptMidway {
     from: Placement,
     since: Millis,
+    #[serde(default)]
+    stood_since: Millis,
     astray: Option<Millis>,
     open: Option<Millis>,
     last_press: Option<Millis>,
@@ -56,6 +58,7 @@ impl Midway {
         KeptMidway {
             from: self.from.clone(),
             since: self.since,
+            stood_since: self.stood_since,
             astray: self.astray,
             open: self.open,
             last_press: self.last_press,
@@ -103,6 +106,7 @@ impl KeptMidway {
         Ok(Midway {
             from: self.from.clone(),
             since: self.since,
+            stood_since: self.stood_since,
             astray: self.astray,
             open: self.open,
             last_press: self.last_press,

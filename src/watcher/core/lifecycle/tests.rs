@@ -261,3 +261,49 @@ fn a_pawn_that_is_set_up_one_rank_too_far_is_said() {
         assert!(said.contains(&wrong), "{clock:?}: {said:?}");
     }
 }
+
+/// The half-moves that are told where a board is first read at 1000, with a bishop of Black on its way from f8 to d6 over e7 that goes on
+/// at `gone`. `further` half-moves of pawns of both players were played before.
+fn first_read_with_a_bishop_on_e7(gone: u64, further: usize) -> Vec<String> {
+    let mut watcher = Watcher::new(Settings::default(), None);
+    watcher.handle_link_up(Millis(0), "port");
+    let mut squares = initial_pieces();
+    // 1.Nh3 e5 2.g3, and Black's time, the right one, runs.
+    for (from, to) in [(62, 47), (12, 28), (54, 46), (5, 12)] {
+        squares[to] = std::mem::replace(&mut squares[from], PieceCode::EMPTY);
+    }
+    let pawns = [(49, 33), (9, 25), (50, 42), (15, 23), (53, 37), (14, 22)];
+    for (from, to) in pawns.into_iter().take(further) {
+        squares[to] = std::mem::replace(&mut squares[from], PieceCode::EMPTY);
+    }
+    hear(&mut watcher, 1000, Message::Dump(&squares));
+    hear(&mut watcher, 1070, frame(4100, 4000, Lever::RightHigh));
+    let at = |ms| gone + ms;
+    hear(&mut watcher, at(0), field(12, 0));
+    hear(&mut watcher, at(60), field(19, 10));
+    hear(&mut watcher, at(300), frame(4100, 3999, Lever::LeftHigh));
+    for (ms, from, to, code, lever) in [
+        (1000, 51, 43, 1, Lever::RightHigh),
+        (2000, 6, 12, 9, Lever::LeftHigh),
+        (3000, 48, 40, 1, Lever::RightHigh),
+        (4000, 8, 16, 7, Lever::LeftHigh),
+    ] {
+        let right = 3999 - u32::try_from(ms / 2000).unwrap();
+        hear(&mut watcher, at(ms), field(from, 0));
+        hear(&mut watcher, at(ms + 200), field(to, code));
+        hear(&mut watcher, at(ms + 500), frame(4100, right, lever));
+    }
+    hear(&mut watcher, at(14_000), frame(4090, 3997, Lever::LeftHigh));
+    assert_eq!(certainties(&mut watcher), []);
+    watcher.game().moves.clone()
+}
+
+#[test]
+fn a_piece_in_passing_at_the_first_reading_begins_no_half_move() {
+    // Near the initial position, and further from it.
+    for further in [0, 6] {
+        let told = |gone| first_read_with_a_bishop_on_e7(gone, further).join(" ");
+        assert_eq!(told(1140), "d2d3 g8e7 a2a3 a7a6");
+        assert_eq!(told(2500), "e7d6 d2d3 g8e7 a2a3 a7a6", "it has stood there");
+    }
+}
