@@ -211,15 +211,22 @@ impl<'a> Evidence<'a> {
         let stood_since = line.awaits();
         let unread = stood_since.map_or(0, |since| sensed.since(candidate.mv.to()).since(since + SCAN_MS));
         let long = weight::TAKEN_UNREAD * unread as f32 / 1000.0;
-        let elsewhere = if stood_since.is_some_and(|since| self.stood_elsewhere(candidate, since)) {
+        (weight::TAKEN_AT_ONCE + long).min(weight::BLIND) + self.read_elsewhere(candidate)
+    }
+
+    /// What it costs that the piece of `candidate`, which is not read where it goes, was read elsewhere after the press for it.
+    #[must_use]
+    pub(super) fn read_elsewhere(self, candidate: &Candidate) -> f32 {
+        let pressed = self.line.awaits();
+        if pressed.is_some_and(|pressed| self.stood_elsewhere(candidate, pressed)) {
             weight::STOOD_ELSEWHERE
         } else {
             0.0
-        };
-        (weight::TAKEN_AT_ONCE + long).min(weight::BLIND) + elsewhere
+        }
     }
 
-    /// True when the piece of `candidate` was read for a while on another square, after the press for it and before it was taken.
+    /// True when the piece of `candidate` was read for a while on another square, after the press for it and before it was taken, or the
+    /// pawn on the square where it was to be replaced.
     fn stood_elsewhere(self, candidate: &Candidate, pressed: Millis) -> bool {
         let Self { line, sensed } = self;
         let (to, Some(from)) = (candidate.mv.to(), candidate.mv.from()) else {
@@ -230,6 +237,9 @@ impl<'a> Evidence<'a> {
             return false;
         }
         let (piece, taken) = (line.placement().at(from), sensed.since(to));
+        if candidate.mv.is_promotion() && sensed.stood_through(to, piece, pressed) {
+            return true;
+        }
         let others = !(line.placement().squares_of(piece) | Bitboard::from_square(to));
         others
             .into_iter()

@@ -1,6 +1,6 @@
 //! The board as the sensors say it stands, and since when.
 
-mod hops;
+mod earlier;
 mod kept;
 mod lumps;
 
@@ -18,6 +18,8 @@ use crate::time::Millis;
 
 /// A board scans its squares one after the other: of two things the later one may be read this much earlier.
 pub(super) const SCAN_MS: u64 = 250;
+/// A piece was lifted before a press. The lift is read at most this long after it: a scan, and a margin.
+pub(super) const LIFTED_MS: u64 = 350;
 /// How many earlier readings of a square are kept: enough for a hand that brushes over it twice.
 const EARLIER: usize = 4;
 
@@ -333,41 +335,6 @@ impl Sensed {
         let at = gap.until.min(until);
         let is_short = gap.until.since(gap.since) <= SHORT_MS;
         (is_short && at > gap.since && at >= from).then_some(at)
-    }
-
-    /// When `code` left `square`, whatever has been read there since. None if a dump told the last change.
-    #[must_use]
-    pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {
-        let mut left = self.seen_at(square)?;
-        for (earlier, since) in self.earlier[usize::from(square)] {
-            if earlier == code {
-                return Some(left);
-            }
-            left = since;
-        }
-        self.seen_at(square)
-    }
-
-    /// True when `square` came to show `code` at `from` or later, whatever it shows now.
-    #[must_use]
-    pub fn has_shown(&self, square: Square, code: Code, from: Millis) -> bool {
-        let earlier = self.earlier[usize::from(square)];
-        earlier
-            .into_iter()
-            .any(|(shown, since)| shown == code && since >= from)
-    }
-
-    /// True when `square` came to show `code` after `from` and before `to`, and showed it for `ms` milliseconds, though not now.
-    #[must_use]
-    pub fn has_stood(&self, square: Square, code: Code, from: Millis, to: Millis, ms: u64) -> bool {
-        let mut until = self.since(square);
-        self.earlier[usize::from(square)]
-            .into_iter()
-            .any(|(shown, since)| {
-                let stood = until.since(since);
-                until = since;
-                shown == code && since > from && since < to && stood >= ms
-            })
     }
 
     /// A dump changed `squares` although the link was up: their updates are late, or lost.

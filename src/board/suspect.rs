@@ -10,7 +10,7 @@ use super::{
     candidate::Candidate,
     line::Line,
     placement::{Code, Placement},
-    sensed::{SCAN_MS, Sensed},
+    sensed::{LIFTED_MS, SCAN_MS, Sensed},
     stand::Stand,
 };
 use crate::time::Millis;
@@ -19,8 +19,6 @@ use crate::time::Millis;
 const MOST_TAKEN: usize = 2;
 /// An illegal act may be read this long before the half-move that it answers.
 const EARLY_MS: u64 = 1500;
-/// The piece was lifted before the press. The lift is read at most this long after it: a scan, and a margin.
-const LIFTED_MS: u64 = 350;
 /// That a piece of the opponent's was moved is read at most this long after the press.
 const READ_MS: u64 = 250;
 /// Where the piece went is read at most this long after the press: a scan or two.
@@ -32,9 +30,12 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
     let Some(pressed) = line.awaits() else {
         return Vec::new();
     };
-    // A pawn left on the last rank is the business of [`super::act::explain`].
+    // A pawn that still stands on the last rank is the business of [`super::act::explain`].
     if line.promoting(sensed).any() {
         return Vec::new();
+    }
+    if let Some(left) = pawn_left(line, sensed, pressed) {
+        return vec![left];
     }
     let stand = &line.stand;
     let since = line.plies.last().map_or(Millis(0), |ply| ply.at);
@@ -148,6 +149,26 @@ pub fn stands_back(went: Option<(Square, Square)>, placement: &Placement, sensed
         let piece = placement.at(to);
         sensed.at(from) == piece && sensed.at(to) != piece
     })
+}
+
+/// The act of leaving a pawn on the last rank at the press at `pressed`, where it was taken since: by the opponent, or by the player
+/// himself, too late.
+fn pawn_left(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAct, Arc<Stand>)> {
+    let stand = &line.stand;
+    let was_left = |mv: &Move, from: Square| {
+        let pawn = stand.placement().at(from);
+        sensed.at(from) != pawn && sensed.stood_through(mv.to(), pawn, pressed)
+    };
+    let promotion = line.moves().iter().find(|mv| {
+        let is_queen = mv.promotion() == Some(Role::Queen);
+        is_queen && mv.from().is_some_and(|from| was_left(mv, from))
+    })?;
+    let (from, to) = (promotion.from()?, promotion.to());
+    let mut placement = stand.placement().clone();
+    placement.set(to, placement.at(from));
+    placement.set(from, Code::EMPTY);
+    let act = IllegalAct::left(Some((from, to)), &placement);
+    Some((act, Arc::new(stand.left_as(&placement))))
 }
 
 /// True when the piece on `from` comes to `to` by a legal half-move, be it a part of castling.

@@ -105,7 +105,8 @@ impl Growth<'_> {
                         blind.push(Self::proposal(parent, candidate, sensed, step));
                         continue;
                     }
-                    let step = Self::blind_step(&candidate, sensed);
+                    let elsewhere = evidence.read_elsewhere(&candidate);
+                    let step = Self::blind_step(&candidate, sensed).and(Item::Elsewhere, elsewhere);
                     blind.push(Self::proposal(parent, candidate, sensed, step));
                 }
             }

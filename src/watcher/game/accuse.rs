@@ -99,10 +99,11 @@ impl FoundAtPress {
             Explanation::Nothing => Some(Self::without_move(ctx, record, scene, certainty)),
             Explanation::PawnNotReplaced { queen, seen } => {
                 // If the pawn has gone since, the player may have exchanged it for a piece that the board
-                // does not read.
-                let now = ctx.sensed.at(queen.to());
-                let seen = seen && now == scene.seen.at(queen.to());
-                if now.is_empty() {
+                // does not read. If it stood through the press, it was left there, whatever came then.
+                let (now, pawn) = (ctx.sensed.at(queen.to()), scene.seen.at(queen.to()));
+                let was_left = seen && ctx.sensed.stood_through(queen.to(), pawn, press.at);
+                let seen = was_left || seen && now == pawn;
+                if now.is_empty() && !was_left {
                     scene.seen.set(queen.to(), now);
                 }
                 let certainty = if seen {
@@ -334,9 +335,12 @@ pub(in crate::watcher) fn promotion_ways(
     } else {
         base.clone()
     };
-    let unread = !act.stood_on(meant.to()) && !sensed.is_felt();
-    let mut ways = vec![(put_right, if unread { 3.0 * SPARE } else { RESTORED })];
-    if unread {
+    let stood = act.stood_on(meant.to());
+    let has_gone = sensed.at(meant.to()).is_empty()
+        && sensed.has_shown(meant.to(), act.placement().at(meant.to()), Millis(0));
+    let is_empty = !sensed.is_felt() && (!stood || has_gone);
+    let mut ways = vec![(put_right, if is_empty { 3.0 * SPARE } else { RESTORED })];
+    if is_empty {
         // A queen of another set may stand there, which the board does not read. The opponent's reply will
         // decide.
         let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
@@ -344,6 +348,6 @@ pub(in crate::watcher) fn promotion_ways(
     }
     let stands = base.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &nothing);
     // An opponent hardly replies to a promotion that left the square empty.
-    ways.push((stands, if unread { NOTHING_THERE } else { 0.0 }));
+    ways.push((stands, if is_empty && !stood { NOTHING_THERE } else { 0.0 }));
     ways
 }

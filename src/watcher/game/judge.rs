@@ -229,11 +229,20 @@ impl Game {
             self.accuse(ctx, finding, None);
             return true;
         }
-        if self.excuse(ctx) {
+        if self.excuse(ctx, false) {
             return true;
         }
         let (side, before) = (!stand.turn(), self.course.record.stand().clone());
         let press = self.presses.judged.take_if(|press| press.at == pressed);
+        if let Some(press) = &press
+            && matches!(
+                explain(&before, &act.placement()),
+                Explanation::PawnNotReplaced { .. }
+            )
+        {
+            self.accuse_press(ctx, press, act.placement());
+            return true;
+        }
         let scene = Scene {
             ply: self.course.record.plies() + 1,
             before,
@@ -320,7 +329,7 @@ impl Game {
             ctx.at(ctx.now + 300);
             return;
         }
-        if !stands && self.excuse(ctx) {
+        if !stands && self.excuse(ctx, explanation == Explanation::Nothing) {
             return;
         }
         if !ctx.is_told(press.at, judged_after(ctx)) {
@@ -345,8 +354,8 @@ impl Game {
     }
 
     /// Returns true when nobody is to be accused, at least not yet.
-    fn excuse(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        match self.trust().excuse(ctx) {
+    fn excuse(&mut self, ctx: &mut Ctx<'_>, is_bare: bool) -> bool {
+        match self.trust().excuse(ctx, is_bare) {
             Excuse::No => return false,
             Excuse::Open => {}
             Excuse::Untold { pressed, is_excused } => {

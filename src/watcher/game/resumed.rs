@@ -15,7 +15,7 @@ impl Takebacks<'_> {
     /// The clock runs again. If an earlier position stands on the board, the game goes on from there. Returns false where nothing of the
     /// game explains what stands there.
     pub(super) fn started_again(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        if self.take_put_straight(ctx) {
+        if self.take_put_straight(ctx) || self.take_unread_back(ctx) {
             return true;
         }
         let seen = ctx.sensed.placement();
@@ -36,6 +36,24 @@ impl Takebacks<'_> {
         }
         self.course.record.withdrawn.clear();
         is_known
+    }
+
+    /// Nothing was read of the last half-move, whose piece has no working chip or which the watcher could not name: its player's time runs
+    /// again, so he made none. Returns true if so.
+    fn take_unread_back(&mut self, ctx: &mut Ctx<'_>) -> bool {
+        let record = &self.course.record;
+        let Some(last) = record.last() else {
+            return false;
+        };
+        let ply = record.plies() - 1;
+        let before = record.stand_at(ply);
+        let is_unread = last.completed_by == CompletedBy::Recovered
+            && self.unread.is_shown(before.placement(), ctx.sensed.placement());
+        if !is_unread || ctx.clock.running() != Some(before.turn()) {
+            return false;
+        }
+        self.go_back(ctx, ply, "position_put_up_again");
+        true
     }
 
     /// The last half-move was taken back while the clock stood, and another one was made. The opponent's time runs. Returns true if so.

@@ -223,7 +223,9 @@ impl Trust<'_> {
     /// the clock because of it; or the board does not read all pieces, and the record was corrected or nobody
     /// heard a half-move of it.
     fn is_shaky(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        if self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
+        let is_bare = finding.kind == IrregularityKind::PressWithoutMove;
+        let is_read = is_bare && finding.offender.is_some_and(|by| self.reads_all_of(ctx, by));
+        if !is_read && self.is_unproven(ctx, Some(finding.at)) || self.doubt.is_begun_in_lump() {
             return true;
         }
         let may_be_legal = self.doubt.turned && self.course.record.is_legal_turned(finding);

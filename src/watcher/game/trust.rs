@@ -13,7 +13,7 @@ use super::{
     unread::Unread,
 };
 use crate::{
-    board::PlyKind,
+    board::{Code, PlyKind},
     time::Millis,
     watcher::{arrays::is_playable, ctx::Ctx},
 };
@@ -78,6 +78,23 @@ impl Trust<'_> {
             || unlanded.count() >= UNLANDED
     }
 
+    /// True where no known fault of the board hides a half-move of `by`: only pieces of his opponent's are not read, and nothing else is
+    /// in doubt.
+    pub(super) fn reads_all_of(&self, ctx: &Ctx<'_>, by: Color) -> bool {
+        let (best, unread) = (self.course.lines.best(), self.unread);
+        let is_own = |code: Code| code.color() == Some(by);
+        let hidden = best.faults().hidden.into_iter();
+        let mut not_read = hidden.map(|square| best.placement().at(square));
+        let mut named = unread.pieces.iter().map(|(code, _)| *code);
+        let is_read = !not_read.any(is_own) && !named.any(is_own);
+        is_read
+            && unread.silent.is_empty()
+            && unread.squares.is_empty()
+            && !self.doubt.any()
+            && !self.gap.awaits_rest()
+            && !self.is_astray(ctx)
+    }
+
     /// True when the readings since the press at `pressed` do not prove an offence, because the record or the
     /// board is in doubt. A person who stopped the clock has seen what the board may not have shown, so a
     /// doubtful board is no reason then.
@@ -135,9 +152,9 @@ impl Trust<'_> {
         stand.board().by_color(stand.turn()).into_iter().any(shown)
     }
 
-    /// Whether the act that no legal half-move explains is an offence. Where the record is in doubt, it is none: the watcher corrects the
-    /// record, or lets it go on from what the board showed.
-    pub(super) fn excuse(&self, ctx: &mut Ctx<'_>) -> Excuse {
+    /// Whether the act that no legal half-move explains is an offence; `is_bare` says that the board has not changed at all. Where the record
+    /// is in doubt, it is none: the watcher corrects the record, or lets it go on from what the board showed.
+    pub(super) fn excuse(&self, ctx: &mut Ctx<'_>, is_bare: bool) -> Excuse {
         let k = self.course.announced();
         let best = self.course.lines.best();
         let suspected = best
@@ -148,7 +165,9 @@ impl Trust<'_> {
         let in_hindsight = pressed.is_some_and(|pressed| ctx.now.since(pressed) > HINDSIGHT_MS);
         let unread = suspected.is_some() && pressed.is_some_and(|pressed| self.rests_on_unread(ctx, pressed));
         let shown = suspected.is_none() && pressed.is_some_and(|pressed| self.shows_up(ctx, pressed));
-        if !self.is_unproven(ctx, pressed) && !in_hindsight && !unread && !shown {
+        let is_read = is_bare && self.reads_all_of(ctx, self.course.record.stand().turn());
+        let is_unproven = !is_read && self.is_unproven(ctx, pressed);
+        if !is_unproven && !in_hindsight && !unread && !shown {
             return Excuse::No;
         }
         let best = self.course.lines.best();
