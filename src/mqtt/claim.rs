@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 
 use super::{
-    link::Arrived,
+    link::{Arrived, Ticket},
     paced::{PACE, Paced},
     rival::Rival,
     topic::Topics,
     word::Word,
 };
 
-/// How long a holder may take to answer.
+/// How long a holder may take to answer, from when the broker has the question.
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often a gateway that stands by asks again.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -40,8 +40,12 @@ struct Info {
 enum Stage {
     /// A connection has begun.
     Unknown,
-    /// This gateway asks for the holder, who may answer until then; none until the question went out.
-    Asking(Option<Instant>),
+    /// This gateway is about to ask for the holder.
+    Asking,
+    /// The question went out, and the broker has not answered it.
+    Asked(Ticket),
+    /// The broker has the question. The holder may answer until then.
+    Awaiting(Instant),
     Holding,
     /// Another gateway holds the name; this one asks again at that time.
     StandingBy(Instant),
@@ -132,7 +136,7 @@ impl NameClaim {
             (true, true) => is_before_us,
             (true, false) => true,
             (false, true) => false,
-            (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
+            (false, false) => is_before_us && self.is_asking(),
         };
         self.is_disputed |= word.holds && holds;
         self.rival.heard(&word.host, now);
@@ -145,7 +149,7 @@ impl NameClaim {
             self.stage = Stage::StandingBy(now + AGAIN);
         } else if holds {
             self.answer.is_owed = true;
-        } else if matches!(self.stage, Stage::Asking(_)) {
+        } else if self.is_asking() {
             // It may have come after our question, and so would wait for an answer that nobody gives.
             self.question.is_owed = true;
         }
@@ -191,7 +195,7 @@ impl NameClaim {
 
     /// This process stood still, and an answer may lie unread: a question that runs is asked again.
     pub(super) fn ask_again(&mut self) {
-        if matches!(self.stage, Stage::Asking(Some(_))) {
+        if self.is_asking() {
             self.ask();
         }
     }
@@ -200,7 +204,7 @@ impl NameClaim {
     pub(super) fn tick(&mut self, now: Instant) {
         self.rival.tell_left_out(now);
         match self.stage {
-            Stage::Asking(Some(until)) if until <= now => {
+            Stage::Awaiting(until) if until <= now => {
                 self.stage = Stage::Holding;
                 self.rival.left();
             }
@@ -247,14 +251,23 @@ impl NameClaim {
         self.answer.is_due(now).then(|| self.word(true))
     }
 
-    /// Notes that a word went out. Only then the time runs in which a holder may answer.
-    pub(super) fn said(&mut self, word: &Word, now: Instant) {
+    /// Notes that a word was handed over to the connection.
+    pub(super) fn said(&mut self, word: &Word, ticket: Ticket, now: Instant) {
         if word.holds {
             return self.answer.said(now);
         }
         self.question.said(now);
-        if self.stage == Stage::Asking(None) {
-            self.stage = Stage::Asking(Some(now + ANSWER));
+        if self.stage == Stage::Asking {
+            self.stage = Stage::Asked(ticket);
+        }
+    }
+
+    /// Notes that the broker has taken a word, or refused it. Only then the time runs in which a holder may answer: on a slow line a
+    /// question is under way for long. A question that was asked before counts no more, and one that is repeated does not put the
+    /// time off.
+    pub(super) fn reached(&mut self, ticket: Ticket, now: Instant) {
+        if self.stage == Stage::Asked(ticket) {
+            self.stage = Stage::Awaiting(now + ANSWER);
         }
     }
 
@@ -278,8 +291,12 @@ impl NameClaim {
         self.rival.host(now)
     }
 
+    fn is_asking(&self) -> bool {
+        matches!(self.stage, Stage::Asking | Stage::Asked(_) | Stage::Awaiting(_))
+    }
+
     fn ask(&mut self) {
-        self.stage = Stage::Asking(None);
+        self.stage = Stage::Asking;
         self.question.is_owed = true;
     }
 

@@ -343,7 +343,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
             Some(Sent::Word) => self.core.leaves_birth_out = false,
-            Some(Sent::Reply { .. } | Sent::Echo | Sent::Claim) | None => {}
+            Some(Sent::Claim) => self.core.claim.reached(ticket, Instant::now()),
+            Some(Sent::Reply { .. } | Sent::Echo) | None => {}
         }
     }
 
@@ -374,7 +375,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             // The message to ourselves will not come back.
             Sent::Echo => self.core.readback.end(),
             // No other gateway hears of it, and so the answer will not come in time.
-            Sent::Claim => {}
+            Sent::Claim => self.core.claim.reached(ticket, now),
         }
         // A refused claim does not count: the gateway must ask for its name.
         self.refused = (!matches!(sent, Sent::Claim)).then_some((sent, now));

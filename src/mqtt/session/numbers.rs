@@ -114,11 +114,12 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             let message = Publication::plain(self.core.topics.claim(), payload, false);
+            let ticket = self.window.next();
             if !self.send(&message, Sent::Claim) {
                 // The link is busy: the word is still owed.
                 break;
             }
-            self.core.claim.said(&word, now);
+            self.core.claim.said(&word, ticket, now);
         }
         if self.core.claim.takes_birth(now) && self.core.readback.is_over() {
             self.say("online");
