@@ -7,6 +7,9 @@
 //!
 //! A process that stood still may have lost its name without a word: nobody answered in its stead. So it asks again before it
 //! sends anything, and compares the numbers of its events with those that the other gave out.
+//!
+//! Some brokers hang up on a word that they do not allow. There the question rests for a while after each such end: the will of the
+//! connection says `offline`, and without the rest it would do so again and again while another gateway is online.
 
 use std::time::{Duration, Instant};
 
@@ -24,6 +27,8 @@ use super::{
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often a gateway that stands by asks again.
 const AGAIN: Duration = Duration::from_secs(10);
+/// How long the question rests after the broker hung up on one of our words.
+const REST: Duration = Duration::from_secs(60);
 /// A holder that stood still for less than this has answered in time whoever asked meanwhile, though the answer kept the pace.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(2_250);
 const _: () = assert!(STOOD_STILL.as_millis() + PACE.as_millis() < ANSWER.as_millis());
@@ -70,6 +75,8 @@ pub(super) struct NameClaim {
     rival: Rival,
     /// True where another gateway said that it holds the name, too.
     is_disputed: bool,
+    /// Until when the question rests, where the broker hung up on our words and has taken none since.
+    rests_until: Option<Instant>,
 }
 
 impl NameClaim {
@@ -86,6 +93,7 @@ impl NameClaim {
             birth: Paced::default(),
             rival: Rival::default(),
             is_disputed: false,
+            rests_until: None,
         }
     }
 
@@ -245,7 +253,8 @@ impl NameClaim {
 
     /// The next word to the other gateways of this name, if it is time for one. It is owed until [`Self::said`].
     pub(super) fn next_word(&self, now: Instant) -> Option<Word> {
-        if self.question.is_due(now) {
+        let rests = self.rests_until.is_some_and(|until| now < until);
+        if self.question.is_due(now) && !rests {
             return Some(self.word(false));
         }
         self.answer.is_due(now).then(|| self.word(true))
@@ -262,13 +271,26 @@ impl NameClaim {
         }
     }
 
-    /// Notes that the broker has taken a word, or refused it. Only then the time runs in which a holder may answer: on a slow line a
+    /// Notes that the broker has taken a word, or refused it. Only then does the time run in which a holder may answer: on a slow line a
     /// question is under way for long. A question that was asked before counts no more, and one that is repeated does not put the
     /// time off.
-    pub(super) fn reached(&mut self, ticket: Ticket, now: Instant) {
+    pub(super) fn answered(&mut self, ticket: Ticket, is_taken: bool, now: Instant) {
+        if is_taken {
+            self.rests_until = None;
+        }
         if self.stage == Stage::Asked(ticket) {
             self.stage = Stage::Awaiting(now + ANSWER);
         }
+    }
+
+    /// Notes that the broker hangs up on our words.
+    pub(super) fn hung_up_on(&mut self, now: Instant) {
+        self.rests_until = Some(now + REST);
+    }
+
+    /// True where the broker hung up on our words before.
+    pub(super) fn is_hung(&self) -> bool {
+        self.rests_until.is_some()
     }
 
     /// True once when this gateway must publish its birth again.

@@ -9,6 +9,7 @@ use dgt2mqtt::{config::BrokerConfig, mqtt::StateKey};
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber},
+    hall::{Daemon, one_board},
     proxy::{Fault, Proxy},
     station::{Station, broker as plain},
 };
@@ -104,4 +105,56 @@ async fn a_question_that_nobody_acknowledges_is_asked_again_and_the_reason_is_to
     station.feed("7", 1..=1).await;
     station.delivered().await;
     station.shut_down().await;
+}
+
+const REMEDY: &str = "it hangs up on our messages on dgt2mqtt/gw/claim: may we publish there?";
+/// How long the question rests there, at the least, as far as the tests look.
+const RESTS: Duration = Duration::from_secs(8);
+
+/// The name has a holder, so that whoever may not ask for it finds it held at each connection.
+#[tokio::test]
+async fn a_broker_that_hangs_up_on_the_question_is_asked_rarely_and_the_reason_is_told() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/claim"])).await;
+    let station = Station::start(theirs.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=1).await;
+    until("the reason", &station, |station| {
+        let error = station.handle.figures().last_error;
+        error.is_some_and(|error| error.contains(REMEDY))
+    })
+    .await;
+    assert_eq!(station.handle.figures().refused, 1);
+    let connects = station.handle.figures().connects;
+    tokio::time::sleep(RESTS).await;
+    assert!(station.handle.figures().connects <= connects + 1, "it rests");
+    assert_eq!(station.journal.tick().await.depth, 1, "kept");
+    station.shut_down().await;
+    holder.shut_down().await;
+}
+
+#[tokio::test]
+async fn and_the_log_has_it_once() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/claim"])).await;
+    let (_simulator, config) = one_board(theirs.path(), proxy.url.port);
+    let daemon = Daemon::start(&config);
+    let told =
+        "does not take our messages on dgt2mqtt/gw/claim (the broker hangs up on it: may we publish there?";
+    let log = || std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !log().contains(told) {
+        assert!(Instant::now() < deadline, "{}", log());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(RESTS).await;
+    assert_eq!(log().matches(told).count(), 1, "{}", log());
+    assert_eq!(log().matches(REMEDY).count(), 1, "{}", log());
+    assert!(daemon.stop());
+    holder.shut_down().await;
 }
