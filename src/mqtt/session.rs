@@ -167,7 +167,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                     self.core.outbox.news(newest);
                 }
                 () = self.core.states.changed() => {}
-                () = self.core.readback.settled() => self.settled(),
+                left_out = self.core.readback.settled() => self.settled(&left_out),
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
                 }
