@@ -1,7 +1,7 @@
 //! The handle to the journal's thread.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -161,8 +161,12 @@ impl Journal {
     }
 
     /// Compares the journal's numbers with those that a broker knows. The answer comes as soon as events may be sent.
-    /// If the broker knows numbers above those of the journal at its start, that is after [`Self::lift`].
-    pub async fn reconcile(&self, known: BTreeMap<String, KnownNumbers>) -> oneshot::Receiver<()> {
+    /// If the broker knows numbers above those of the journal at its start, that is after [`Self::lift`]. The answer has the boards
+    /// that were left out, because the journal has no room for boards that nobody configured: only the broker knows their numbers.
+    pub async fn reconcile(
+        &self,
+        known: BTreeMap<String, KnownNumbers>,
+    ) -> oneshot::Receiver<BTreeSet<String>> {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(JournalRequest::Reconcile(known, answer)).await;
         receiver

@@ -1,6 +1,6 @@
 //! The requests to the journal's thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::sync::oneshot;
 
@@ -17,7 +17,7 @@ pub(super) enum JournalRequest {
     Latest(u64, usize, oneshot::Sender<Vec<(OutboxRow, bool)>>),
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
-    Reconcile(BTreeMap<String, KnownNumbers>, oneshot::Sender<()>),
+    Reconcile(BTreeMap<String, KnownNumbers>, oneshot::Sender<BTreeSet<String>>),
     StandBy(bool),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),

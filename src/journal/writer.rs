@@ -9,7 +9,7 @@ mod tidy;
 mod waiting;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::File,
     time::{Duration, Instant},
 };
@@ -67,9 +67,10 @@ pub(super) struct JournalWriter {
     games: BTreeMap<String, u32>,
     /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
-    /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it.
+    /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
+    /// out.
     beyond: BTreeMap<String, KnownNumbers>,
-    waiting: Vec<oneshot::Sender<()>>,
+    waiting: Vec<(oneshot::Sender<BTreeSet<String>>, BTreeSet<String>)>,
     /// Accepted events that are not on the disk.
     pending: Batch,
     position: u64,

@@ -7,23 +7,28 @@
 //!
 //! A process that stood still may have lost its name without a word: nobody answered in its stead. So it asks again before it
 //! sends anything, and compares the numbers of its events with those that the other gave out.
+//!
+//! Some brokers hang up on a word that they do not allow. There the question rests for a while after each such end: the will of the
+//! connection says `offline`, and without the rest it would do so again and again while another gateway is online.
 
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
 use super::{
-    link::Arrived,
+    link::{Arrived, Ticket},
     paced::{PACE, Paced},
     rival::Rival,
     topic::Topics,
     word::Word,
 };
 
-/// How long a holder may take to answer.
+/// How long a holder may take to answer, from when the broker has the question.
 const ANSWER: Duration = Duration::from_secs(3);
 /// How often a gateway that stands by asks again.
 const AGAIN: Duration = Duration::from_secs(10);
+/// How long the question rests after the broker hung up on one of our words.
+const REST: Duration = Duration::from_secs(60);
 /// A holder that stood still for less than this has answered in time whoever asked meanwhile, though the answer kept the pace.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(2_250);
 const _: () = assert!(STOOD_STILL.as_millis() + PACE.as_millis() < ANSWER.as_millis());
@@ -40,8 +45,12 @@ struct Info {
 enum Stage {
     /// A connection has begun.
     Unknown,
-    /// This gateway asks for the holder, who may answer until then; none until the question went out.
-    Asking(Option<Instant>),
+    /// This gateway is about to ask for the holder.
+    Asking,
+    /// The question went out, and the broker has not answered it.
+    Asked(Ticket),
+    /// The broker has the question. The holder may answer until then.
+    Awaiting(Instant),
     Holding,
     /// Another gateway holds the name; this one asks again at that time.
     StandingBy(Instant),
@@ -66,6 +75,8 @@ pub(super) struct NameClaim {
     rival: Rival,
     /// True where another gateway said that it holds the name, too.
     is_disputed: bool,
+    /// Until when the question rests, where the broker hung up on our words and has taken none since.
+    rests_until: Option<Instant>,
 }
 
 impl NameClaim {
@@ -82,6 +93,7 @@ impl NameClaim {
             birth: Paced::default(),
             rival: Rival::default(),
             is_disputed: false,
+            rests_until: None,
         }
     }
 
@@ -132,7 +144,7 @@ impl NameClaim {
             (true, true) => is_before_us,
             (true, false) => true,
             (false, true) => false,
-            (false, false) => is_before_us && matches!(self.stage, Stage::Asking(_)),
+            (false, false) => is_before_us && self.is_asking(),
         };
         self.is_disputed |= word.holds && holds;
         self.rival.heard(&word.host, now);
@@ -145,7 +157,7 @@ impl NameClaim {
             self.stage = Stage::StandingBy(now + AGAIN);
         } else if holds {
             self.answer.is_owed = true;
-        } else if matches!(self.stage, Stage::Asking(_)) {
+        } else if self.is_asking() {
             // It may have come after our question, and so would wait for an answer that nobody gives.
             self.question.is_owed = true;
         }
@@ -191,7 +203,7 @@ impl NameClaim {
 
     /// This process stood still, and an answer may lie unread: a question that runs is asked again.
     pub(super) fn ask_again(&mut self) {
-        if matches!(self.stage, Stage::Asking(Some(_))) {
+        if self.is_asking() {
             self.ask();
         }
     }
@@ -200,7 +212,7 @@ impl NameClaim {
     pub(super) fn tick(&mut self, now: Instant) {
         self.rival.tell_left_out(now);
         match self.stage {
-            Stage::Asking(Some(until)) if until <= now => {
+            Stage::Awaiting(until) if until <= now => {
                 self.stage = Stage::Holding;
                 self.rival.left();
             }
@@ -241,21 +253,44 @@ impl NameClaim {
 
     /// The next word to the other gateways of this name, if it is time for one. It is owed until [`Self::said`].
     pub(super) fn next_word(&self, now: Instant) -> Option<Word> {
-        if self.question.is_due(now) {
+        let rests = self.rests_until.is_some_and(|until| now < until);
+        if self.question.is_due(now) && !rests {
             return Some(self.word(false));
         }
         self.answer.is_due(now).then(|| self.word(true))
     }
 
-    /// Notes that a word went out. Only then the time runs in which a holder may answer.
-    pub(super) fn said(&mut self, word: &Word, now: Instant) {
+    /// Notes that a word was handed over to the connection.
+    pub(super) fn said(&mut self, word: &Word, ticket: Ticket, now: Instant) {
         if word.holds {
             return self.answer.said(now);
         }
         self.question.said(now);
-        if self.stage == Stage::Asking(None) {
-            self.stage = Stage::Asking(Some(now + ANSWER));
+        if self.stage == Stage::Asking {
+            self.stage = Stage::Asked(ticket);
         }
+    }
+
+    /// Notes that the broker has taken a word, or refused it. Only then does the time run in which a holder may answer: on a slow line a
+    /// question is under way for long. A question that was asked before counts no more, and one that is repeated does not put the
+    /// time off.
+    pub(super) fn answered(&mut self, ticket: Ticket, is_taken: bool, now: Instant) {
+        if is_taken {
+            self.rests_until = None;
+        }
+        if self.stage == Stage::Asked(ticket) {
+            self.stage = Stage::Awaiting(now + ANSWER);
+        }
+    }
+
+    /// Notes that the broker hangs up on our words.
+    pub(super) fn hung_up_on(&mut self, now: Instant) {
+        self.rests_until = Some(now + REST);
+    }
+
+    /// True where the broker hung up on our words before.
+    pub(super) fn is_hung(&self) -> bool {
+        self.rests_until.is_some()
     }
 
     /// True once when this gateway must publish its birth again.
@@ -278,8 +313,12 @@ impl NameClaim {
         self.rival.host(now)
     }
 
+    fn is_asking(&self) -> bool {
+        matches!(self.stage, Stage::Asking | Stage::Asked(_) | Stage::Awaiting(_))
+    }
+
     fn ask(&mut self) {
-        self.stage = Stage::Asking(None);
+        self.stage = Stage::Asking;
         self.question.is_owed = true;
     }
 

@@ -1,6 +1,10 @@
 //! What the broker retains of boards, within bounds: whoever may write there can retain more than the machine holds.
 
-use std::{collections::BTreeMap, mem, time::Instant};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    time::Instant,
+};
 
 use serde::Deserialize;
 
@@ -85,6 +89,11 @@ impl KnownBoards {
 
     pub(super) fn numbers(&self) -> &BTreeMap<String, KnownNumbers> {
         &self.boards
+    }
+
+    /// Forgets these boards.
+    pub(super) fn forget(&mut self, boards: &BTreeSet<String>) {
+        self.boards.retain(|board, _| !boards.contains(board));
     }
 
     /// Boards that are not among `ours`: they were renamed or removed.
@@ -182,5 +191,9 @@ mod tests {
         known.take("7", "game", long.as_bytes(), true);
         assert_eq!((known.boards["7"].last, &known.boards["7"].shown), (6, &None));
         assert_eq!(known.former(&["7".parse().unwrap()]).len(), MOST_OTHERS);
+        known.take("x0", "numbers", br#"{"ceiling":64}"#, false);
+        known.forget(&["x0".to_owned(), "x1".to_owned()].into());
+        assert_eq!(known.former(&["7".parse().unwrap()]).len(), MOST_OTHERS - 2);
+        assert!(known.ceilings().is_empty());
     }
 }

@@ -4,7 +4,10 @@
 //! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
 //! of these: then it has heard everything.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use tokio::task::JoinSet;
 
@@ -29,8 +32,8 @@ enum Stage {
     Hearing(Instant),
     /// The publisher has heard everything.
     Heard,
-    /// The journal compares its numbers with those of the broker.
-    Comparing(JoinSet<bool>),
+    /// The journal compares its numbers with those of the broker, and tells which boards it has left out.
+    Comparing(JoinSet<Option<BTreeSet<String>>>),
     /// The publisher may send.
     Over,
 }
@@ -144,7 +147,7 @@ impl ReadBack {
                 if is_anothers {
                     journal.stand_by(false).await;
                 }
-                journal.reconcile(known).await.await.is_ok()
+                journal.reconcile(known).await.await.ok()
             });
             self.stage = Stage::Comparing(comparing);
         }
@@ -163,15 +166,15 @@ impl ReadBack {
         std::mem::take(&mut self.known)
     }
 
-    /// Ends when the publisher may send.
-    pub(super) async fn settled(&mut self) {
+    /// Ends when the publisher may send, with the boards whose numbers the journal has left out.
+    pub(super) async fn settled(&mut self) -> BTreeSet<String> {
         if let Stage::Comparing(answer) = &mut self.stage
-            && matches!(answer.join_next().await, Some(Ok(true)))
+            && let Some(Ok(Some(left_out))) = answer.join_next().await
         {
-            return;
+            return left_out;
         }
         // The journal is closed, so nothing will be sent any more.
-        std::future::pending::<()>().await;
+        std::future::pending().await
     }
 }
 

@@ -116,14 +116,11 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         stop: &CancellationToken,
         log: &mut StateLog,
     ) -> SessionEnd {
-        let closed = self.work(address, stop, log).await;
-        let may_be_ours = closed
-            .as_ref()
-            .is_some_and(|closed| closed.cause != Cause::Broker);
-        let culprit = if may_be_ours && self.connected_at.is_some() && !self.asks_anew {
-            self.find_culprit()
-        } else {
-            None
+        let mut closed = self.work(address, stop, log).await;
+        let may_be_ours = self.connected_at.is_some() && !self.asks_anew;
+        let culprit = match &mut closed {
+            Some(closed) if may_be_ours && closed.cause != Cause::Broker => self.find_culprit(closed),
+            _ => None,
         };
         self.core.events_first = culprit.is_some();
         let end = SessionEnd {
@@ -170,7 +167,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                     self.core.outbox.news(newest);
                 }
                 () = self.core.states.changed() => {}
-                () = self.core.readback.settled() => self.settled(),
+                left_out = self.core.readback.settled() => self.settled(&left_out),
                 Some(reply) = self.core.replies.recv(), if self.waiting_reply.is_none() => {
                     self.waiting_reply = Some(reply);
                 }
@@ -343,7 +340,11 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
             Some(Sent::Word) => self.core.leaves_birth_out = false,
-            Some(Sent::Reply { .. } | Sent::Echo | Sent::Claim) | None => {}
+            Some(Sent::Claim) => {
+                self.core.claim.answered(ticket, true, Instant::now());
+                self.core.alarms.end(&self.core.topics.claim());
+            }
+            Some(Sent::Reply { .. } | Sent::Echo) | None => {}
         }
     }
 
@@ -374,10 +375,9 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             // The message to ourselves will not come back.
             Sent::Echo => self.core.readback.end(),
             // No other gateway hears of it, and so the answer will not come in time.
-            Sent::Claim => {}
+            Sent::Claim => self.core.claim.answered(ticket, false, now),
         }
-        // A refused claim does not count: the gateway must ask for its name.
-        self.refused = (!matches!(sent, Sent::Claim)).then_some((sent, now));
+        self.refused = Some((sent, now));
     }
 
     fn arrived(&mut self, arrived: &Arrived) {

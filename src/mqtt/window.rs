@@ -38,7 +38,8 @@ impl Sent {
             Self::State { topic } => Some(topic.clone()),
             Self::Ceiling { board, .. } => Some(format!("numbers {board}")),
             Self::Word => Some("the birth".to_owned()),
-            Self::Reply { .. } | Self::Echo | Self::Claim => None,
+            Self::Claim => Some("a word about our name".to_owned()),
+            Self::Reply { .. } | Self::Echo => None,
         }
     }
 }
@@ -115,7 +116,7 @@ impl InFlight {
         match (oldest, untold) {
             (Some((ticket, _)), Some((next, sent))) if *next <= ticket => Some(sent),
             (None, Some((_, sent))) => Some(sent),
-            // Only the birth was under way.
+            // Only the birth, or a word about our name, was under way.
             (None, None) => self.under_way.values().map(|(sent, _)| sent).next(),
             (oldest, _) => oldest.map(|(_, sent)| sent),
         }

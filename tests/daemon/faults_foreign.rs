@@ -6,11 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use dgt2mqtt::journal::{Entry, Journal, JournalSettings};
 use serde_json::json;
 
 use crate::{
-    broker::{Mosquitto, PATIENCE, Subscriber},
+    broker::{Got, Mosquitto, PATIENCE, Subscriber},
     hall::{Daemon, one_board},
+    station::{Station, broker as plain},
 };
 
 const BOARDS: usize = 1_000;
@@ -85,6 +87,66 @@ async fn what_others_retain_at_boards_that_nobody_configured_costs_no_memory_and
     assert!(peak < MOST_KIB, "{at_start} KiB at the start, {peak} KiB later");
     assert!(lines < 50 && log.lines().count() < 200, "{log}");
     assert!(daemon.stop());
+}
+
+/// A journal that knows as many boards as it takes up of those that nobody configured.
+async fn fill_journal(folder: &Path) {
+    let settings = JournalSettings::at(folder.join("journal.sqlite"));
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let mut last = None;
+    for n in 0..4_000 {
+        let entry = Entry {
+            board: format!("k{n}"),
+            snapshot: Some("{}".to_owned()),
+            ..Entry::default()
+        };
+        last = Some(journal.append(entry).await);
+    }
+    last.unwrap().await.unwrap();
+    journal.close().await;
+}
+
+/// Only the broker knows the numbers of boards that the journal has left out.
+#[tokio::test]
+async fn what_the_journal_has_no_room_for_stays_with_the_broker() {
+    let folder = tempfile::tempdir().unwrap();
+    fill_journal(folder.path()).await;
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let writer = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    for (board, last_seq) in [("k1", 0), ("x1", 5), ("x2", 5)] {
+        let game = json!({ "last_seq": last_seq, "game": 0 }).to_string();
+        let topic = format!("dgt2mqtt/gw/board/{board}/game");
+        writer.publish(&topic, true, game, None).await;
+    }
+    let numbers = json!({ "ceiling": 64 }).to_string();
+    writer
+        .publish("dgt2mqtt/gw/board/x2/numbers", true, numbers, None)
+        .await;
+    let station = Station::start(folder.path(), plain(vec![mosquitto.url()]));
+    let is_cleared = |got: &Got| got.payload.is_empty() && got.topic.contains("/board/");
+    writer
+        .wait("what is taken away", |got| {
+            is_cleared(got) && got.topic.ends_with("/k1/game")
+        })
+        .await;
+    station.feed("7", 1..=1).await;
+    station.delivered().await;
+    station.shut_down().await;
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/#").await;
+    subscriber
+        .wait("a ceiling", |got| got.topic.ends_with("/x2/numbers"))
+        .await;
+    for board in ["x1", "x2"] {
+        subscriber
+            .wait("a game", |got| got.topic.ends_with(&format!("/{board}/game")))
+            .await;
+    }
+    assert!(
+        writer
+            .all()
+            .iter()
+            .all(|got| !is_cleared(got) || got.topic.contains("/k1/"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -105,6 +105,7 @@ mod mqtt_discovery;
 mod mqtt_faults;
 mod mqtt_kill;
 mod mqtt_lanes;
+mod mqtt_names;
 mod mqtt_unfit;
 mod neighbours;
 mod olympiad;

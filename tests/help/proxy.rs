@@ -34,6 +34,8 @@ pub enum Fault {
     CutAfter(usize),
     /// So many bytes a second from the daemon.
     Slow(u64),
+    /// A message to a topic that has this in it comes late, and so does what the daemon sends after it.
+    Late(&'static str, Duration),
     /// Acknowledgements come late, in their order.
     LateAcks(Duration),
     /// Acknowledgements come when [`Proxy::release`] says so.
@@ -133,6 +135,19 @@ async fn serve(client: TcpStream, broker: u16, fault: Fault, released: watch::Re
     }
 }
 
+/// Packet by packet; a message to the topic waits.
+async fn up_late(topic: &str, delay: Duration, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
+    while let Some(packet) = packet(&mut from).await {
+        let is_publish = packet[0] & 0xf0 == PUBLISH;
+        if is_publish && String::from_utf8_lossy(&packet).contains(topic) {
+            sleep(delay).await;
+        }
+        if to.write_all(&packet).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// Packet by packet, until one is not allowed.
 async fn up_to(forbidden: &[&str], mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
     while let Some(packet) = packet(&mut from).await {
@@ -148,6 +163,9 @@ async fn up_to(forbidden: &[&str], mut from: OwnedReadHalf, mut to: OwnedWriteHa
 async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
     if let Fault::HangsUpOn(topics) = fault {
         return up_to(topics, from, to).await;
+    }
+    if let Fault::Late(topic, delay) = fault {
+        return up_late(topic, delay, from, to).await;
     }
     let mut left = match fault {
         Fault::CutAfter(left) | Fault::SilentAfter(left) => left,

@@ -4,7 +4,7 @@
 //! or if it could not be written when its events went out from memory. This process sends nothing before it has asked
 //! the broker. So the events that it took so far can still get numbers above those at the broker.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -30,13 +30,13 @@ const MOST_LINES: usize = 20;
 const MOST_BOARDS: usize = 4_000;
 
 impl JournalWriter {
-    /// Compares with what a broker knows, and answers when events may be sent.
+    /// Compares with what a broker knows, and answers when events may be sent, with the boards that it left out.
     pub(super) fn reconcile(
         &mut self,
         mut known: BTreeMap<String, KnownNumbers>,
-        answer: oneshot::Sender<()>,
+        answer: oneshot::Sender<BTreeSet<String>>,
     ) {
-        self.leave_out_strangers(&mut known, MOST_BOARDS);
+        let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
@@ -47,30 +47,34 @@ impl JournalWriter {
             self.unanswered.clear();
             self.keep_floors(false);
             // The caller may have gone with its connection.
-            let _ = answer.send(());
+            let _ = answer.send(left_out);
             return;
         }
         self.beyond = beyond;
-        self.waiting.push(answer);
+        self.waiting.push((answer, left_out));
         self.disputed.send_replace(true);
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
-    fn leave_out_strangers(&self, known: &mut BTreeMap<String, KnownNumbers>, most: usize) {
-        let mut room = most.saturating_sub(self.resumes.len());
-        let before = known.len();
-        known.retain(|board, known| {
-            let is_stranger = !known.is_ours && !self.resumes.contains_key(board);
-            let has_room = room > 0;
-            room = room.saturating_sub(usize::from(is_stranger));
-            !is_stranger || has_room
-        });
-        let left_out = before - known.len();
-        if left_out > 0 {
+    /// Returns those boards.
+    fn leave_out_strangers(
+        &self,
+        known: &mut BTreeMap<String, KnownNumbers>,
+        most: usize,
+    ) -> BTreeSet<String> {
+        let room = most.saturating_sub(self.resumes.len());
+        let is_stranger =
+            |(board, known): &(&String, &KnownNumbers)| !known.is_ours && !self.resumes.contains_key(*board);
+        let strangers = known.iter().filter(is_stranger);
+        let left_out: BTreeSet<String> = strangers.skip(room).map(|(board, _)| board.clone()).collect();
+        known.retain(|board, _| !left_out.contains(board));
+        if !left_out.is_empty() {
             tracing::warn!(
-                "the broker retains numbers of {left_out} more boards that nobody configured than the journal has room for: somebody else wrote there, and they do not count. Only the gateway should have the right to"
+                "the broker retains numbers of {} more boards that nobody configured than the journal has room for: somebody else wrote there. They do not count, and stay there until somebody takes them away; only the gateway should have the right to write there",
+                left_out.len()
             );
         }
+        left_out
     }
 
     /// The last number of a board that may have been sent.
@@ -174,8 +178,8 @@ impl JournalWriter {
             self.cover_pending();
         }
         self.disputed.send_replace(false);
-        for answer in self.waiting.drain(..) {
-            let _ = answer.send(());
+        for (answer, left_out) in self.waiting.drain(..) {
+            let _ = answer.send(left_out);
         }
         notices
     }
@@ -332,7 +336,9 @@ mod tests {
         let left = |writer: &JournalWriter, most| {
             let known = |board: &str| (board.to_owned(), numbers(board == "own"));
             let mut boards: BTreeMap<_, _> = ["a", "b", "c", "known", "own"].map(known).into();
-            writer.leave_out_strangers(&mut boards, most);
+            let left_out = writer.leave_out_strangers(&mut boards, most);
+            assert_eq!(left_out.len() + boards.len(), 5);
+            assert!(left_out.iter().all(|board| !boards.contains_key(board)));
             boards.into_keys().collect::<Vec<_>>()
         };
         assert_eq!(left(&writer, 2), ["a", "b", "own"]);

@@ -44,10 +44,14 @@ fn who_wrote_another_journal_was_another() {
     assert!(!told(""));
 }
 
-/// The next word of a gateway, which goes out.
+/// The ticket of all words that the broker acknowledges at once.
+const AT_ONCE: Ticket = Ticket(1);
+
+/// The next word of a gateway, which goes out and which the broker acknowledges at once.
 fn says(claim: &mut NameClaim, now: Instant) -> Option<Word> {
     let word = claim.next_word(now)?;
-    claim.said(&word, now);
+    claim.said(&word, AT_ONCE, now);
+    claim.answered(AT_ONCE, true, now);
     Some(word)
 }
 
@@ -122,6 +126,60 @@ fn a_name_is_not_taken_before_its_holder_was_asked_and_had_time_to_answer() {
     assert!(!claim.holds(), "the holder has time yet");
     claim.tick(late + ANSWER);
     assert!(claim.holds());
+}
+
+/// On a slow line the question is under way for longer than a holder may take to answer.
+#[test]
+fn the_time_for_an_answer_begins_when_the_broker_has_the_question() {
+    let start = Instant::now();
+    let mut claim = claim("b", "one");
+    let asks = |claim: &mut NameClaim, ticket, now| {
+        let word = claim.next_word(now).unwrap();
+        claim.said(&word, Ticket(ticket), now);
+    };
+    found(&mut claim, "a", start);
+    asks(&mut claim, 1, start);
+    let late = start + 10 * ANSWER;
+    claim.tick(late);
+    assert!(!claim.holds(), "the broker does not have the question");
+    // This process stood still and asks again. What the broker says of the first question tells nothing of the second.
+    claim.ask_again();
+    claim.answered(Ticket(1), true, late);
+    asks(&mut claim, 2, late);
+    claim.answered(Ticket(1), true, late);
+    claim.tick(late + ANSWER);
+    assert!(!claim.holds());
+    // Somebody else asks meanwhile, and the question is repeated: that does not put the time off.
+    let stranger = br#"{"boot":"c","host":"three","holds":false}"#;
+    hears(&mut claim, topics().claim(), stranger, late + PACE);
+    asks(&mut claim, 3, late + PACE);
+    claim.answered(Ticket(2), true, late + ANSWER);
+    claim.answered(Ticket(3), true, late + ANSWER + PACE);
+    claim.tick(late + 2 * ANSWER - Duration::from_millis(1));
+    assert!(!claim.holds(), "the holder has time yet");
+    claim.tick(late + 2 * ANSWER);
+    assert!(claim.holds());
+}
+
+#[test]
+fn where_the_broker_hangs_up_on_words_the_question_rests_and_answers_do_not() {
+    let start = Instant::now();
+    let mut claim = claim("b", "one");
+    found(&mut claim, "a", start);
+    says(&mut claim, start);
+    claim.hung_up_on(start);
+    claim.restart();
+    found(&mut claim, "a", start);
+    let later = start + REST;
+    claim.tick(later - PACE);
+    assert!(claim.next_word(later - PACE).is_none() && !claim.holds() && claim.is_hung());
+    assert!(says(&mut claim, later).is_some_and(|word| !word.holds));
+    assert!(!claim.is_hung(), "the broker has taken it");
+    claim.tick(later + ANSWER);
+    claim.hung_up_on(later + ANSWER);
+    let question = br#"{"boot":"c","host":"two","holds":false}"#;
+    hears(&mut claim, topics().claim(), question, later + ANSWER);
+    assert!(says(&mut claim, later + ANSWER).is_some_and(|word| word.holds));
 }
 
 #[test]

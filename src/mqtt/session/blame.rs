@@ -4,7 +4,10 @@
 use std::time::{Duration, Instant};
 
 use super::BrokerSession;
-use crate::mqtt::{link::BrokerLink, window::Sent};
+use crate::mqtt::{
+    link::{BrokerLink, Closed},
+    window::Sent,
+};
 
 /// A broker that refuses a message and hangs up on it does so within this time.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -30,15 +33,14 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Looks, after the connection ended, for a message of ours that may have ended it.
     ///
     /// Some brokers refuse a message before they hang up on it. Else it is the oldest message under way, if that
-    /// message was the oldest at several ends, or went alone because of earlier ends.
-    pub(super) fn find_culprit(&mut self) -> Option<Culprit> {
+    /// message was the oldest at several ends, or went alone because of earlier ends. What is found, the reason of the end names.
+    pub(super) fn find_culprit(&mut self, closed: &mut Closed) -> Option<Culprit> {
         let now = Instant::now();
         let age = self.connected_at.map_or(Duration::ZERO, |at| now - at);
         if let Some((refused, at)) = self.refused.take()
             && now - at < AT_ONCE
         {
-            self.put_aside(&refused, now);
-            return Some(Culprit::Found);
+            return Some(self.found(&refused, now, closed));
         }
         let oldest = self.window.oldest(age < YOUNG)?;
         let (key, oldest) = (oldest.key(), oldest.clone());
@@ -47,8 +49,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         if !is_guilty {
             return Some(Culprit::Suspected);
         }
-        self.put_aside(&oldest, now);
-        Some(Culprit::Found)
+        Some(self.found(&oldest, now, closed))
     }
 
     /// Clears the suspects once all of them went out and the connection lasts, and sends a birth that was left out when
@@ -73,12 +74,28 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             Sent::Event { n, .. } => self.core.outbox.is_hung(*n),
             Sent::State { topic } => self.core.states.is_hung(topic),
             Sent::Word => self.core.leaves_birth_out,
+            Sent::Claim => self.core.claim.is_hung(),
             _ => false,
         }
     }
 
-    fn put_aside(&mut self, culprit: &Sent, now: Instant) {
-        let topic = match culprit {
+    /// Has the message rest, and tells where we may not publish.
+    fn found(&mut self, culprit: &Sent, now: Instant, closed: &mut Closed) -> Culprit {
+        if let Some(topic) = self.put_aside(culprit, now) {
+            let more = match culprit {
+                Sent::Claim => " Until then gateways of our name cannot agree on who publishes",
+                _ => "",
+            };
+            let reason = format!("the broker hangs up on it: may we publish there?{more}");
+            self.alarm(&topic, &reason);
+            closed.reason += &format!("; it hangs up on our messages on {topic}: may we publish there?");
+        }
+        Culprit::Found
+    }
+
+    /// Has the message rest. Returns its topic where somebody must be told.
+    fn put_aside(&mut self, culprit: &Sent, now: Instant) -> Option<String> {
+        Some(match culprit {
             Sent::Event { n, topic } => {
                 self.core.outbox.hung_up_on(*n, now);
                 topic.clone()
@@ -91,13 +108,19 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
                 self.core.ceilings.hung_up_on(board);
                 self.core.topics.numbers(board)
             }
-            Sent::Echo => return self.core.readback.do_without_echo(),
+            Sent::Echo => {
+                self.core.readback.do_without_echo();
+                return None;
+            }
             Sent::Word => {
                 self.core.leaves_birth_out = true;
                 self.core.topics.status()
             }
-            Sent::Claim | Sent::Reply { .. } => return,
-        };
-        self.alarm(&topic, "the broker hangs up on it: may we publish there?");
+            Sent::Claim => {
+                self.core.claim.hung_up_on(now);
+                self.core.topics.claim()
+            }
+            Sent::Reply { .. } => return None,
+        })
     }
 }

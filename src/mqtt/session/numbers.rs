@@ -1,6 +1,9 @@
 //! The questions and messages to the broker about the name and the numbers of events.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use super::BrokerSession;
 use crate::{
@@ -114,11 +117,12 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         {
             let payload = serde_json::to_vec(&word).unwrap_or_default();
             let message = Publication::plain(self.core.topics.claim(), payload, false);
+            let ticket = self.window.next();
             if !self.send(&message, Sent::Claim) {
                 // The link is busy: the word is still owed.
                 break;
             }
-            self.core.claim.said(&word, now);
+            self.core.claim.said(&word, ticket, now);
         }
         if self.core.claim.takes_birth(now) && self.core.readback.is_over() {
             self.say("online");
@@ -127,12 +131,14 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         self.core.count(|figures| figures.rival = rival);
     }
 
-    /// Begins to send, now that the journal has compared the numbers.
-    pub(super) fn settled(&mut self) {
+    /// Begins to send, now that the journal has compared the numbers. What the broker retains of the boards that the journal has left
+    /// out is the only place where their numbers are, and stays.
+    pub(super) fn settled(&mut self, left_out: &BTreeSet<String>) {
         let mut known = self.core.readback.finish();
+        known.forget(left_out);
         self.core.claim.take_over();
         let former = known.former(&self.core.boards.borrow());
-        tell_former(&former, known.take_left_out());
+        tell_former(&former, known.take_left_out(), left_out.is_empty());
         for board in &former {
             self.core.states.clear_once(&self.core.topics, board);
         }
@@ -171,8 +177,9 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     }
 }
 
-/// Tells in the log of boards that the broker retains and that nobody configured, and of messages about yet more of them.
-fn tell_former(former: &[Id], left_out: u64) {
+/// Tells in the log of boards that the broker retains and that nobody configured, and of messages about yet more of them. Only where the
+/// journal has room for their numbers would the next start take more of them away.
+fn tell_former(former: &[Id], left_out: u64, has_room: bool) {
     let named: Vec<_> = former.iter().take(MOST_NAMED).map(Id::as_str).collect();
     let named = named.join(", ");
     let whose = match (former.len(), former.len().saturating_sub(MOST_NAMED)) {
@@ -187,8 +194,13 @@ fn tell_former(former: &[Id], left_out: u64) {
         tracing::info!("{whose} states are taken from the broker");
     }
     if left_out > 0 {
+        let remedy = if has_room {
+            "; restart it to have more of them taken away"
+        } else {
+            ""
+        };
         tracing::warn!(
-            "the broker retains {left_out} messages about yet more boards that nobody configured: somebody else wrote there. Only the gateway should have the right to; restart it to have more of them taken away"
+            "the broker retains {left_out} messages about yet more boards that nobody configured: somebody else wrote there. Only the gateway should have the right to{remedy}"
         );
     }
 }

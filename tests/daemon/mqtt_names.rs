@@ -1,0 +1,160 @@
+//! Who has a name, asked for over lines and at brokers that make the question hard.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use dgt2mqtt::{config::BrokerConfig, mqtt::StateKey};
+
+use crate::{
+    broker::{Mosquitto, PATIENCE, Subscriber},
+    hall::{Daemon, one_board},
+    proxy::{Fault, Proxy},
+    station::{Station, broker as plain},
+};
+
+/// Waits until `is_so`.
+async fn until(what: &str, station: &Station, is_so: impl Fn(&Station) -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so(station) {
+        assert!(
+            Instant::now() < deadline,
+            "{what}: {:?}",
+            station.handle.figures()
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A gateway that holds the name, and that is right with the broker.
+async fn holder(folder: &Path, mosquitto: &Mosquitto, subscriber: &Subscriber) -> Station {
+    let broker = BrokerConfig {
+        client_id: "dgt2mqtt-the-holder".to_owned(),
+        ..plain(vec![mosquitto.url()])
+    };
+    let station = Station::start(folder, broker);
+    let info = StateKey::info(&station.topics);
+    station.handle.states.set(info, r#"{"boot_id":"the holder"}"#);
+    subscriber
+        .wait("its info", |got| got.topic.ends_with("/gw/info"))
+        .await;
+    station
+}
+
+/// Retains what a gateway left that was killed together with the broker.
+async fn leave_online(subscriber: &Subscriber) {
+    let (status, info) = ("dgt2mqtt/gw/status", "dgt2mqtt/gw/info");
+    subscriber.publish(status, true, "online", None).await;
+    subscriber
+        .publish(info, true, r#"{"boot_id":"gone"}"#, None)
+        .await;
+    subscriber.wait("what it left", |got| got.topic == info).await;
+}
+
+/// How often a gateway of the name said that it is online.
+fn births(subscriber: &Subscriber) -> usize {
+    let all = subscriber.all();
+    let births = all
+        .iter()
+        .filter(|got| got.topic == "dgt2mqtt/gw/status" && got.text() == "online");
+    births.count()
+}
+
+/// The question takes longer to the broker than a holder may take to answer.
+#[tokio::test]
+async fn on_a_slow_line_a_name_is_not_taken_before_its_holder_could_answer() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let late = Fault::Late("/gw/claim", Duration::from_secs(5));
+    let proxy = Proxy::before(mosquitto.port, &[], late).await;
+    let station = Station::start(theirs.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=1).await;
+    until("the answer", &station, |station| {
+        station.handle.figures().rival.is_some()
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(births(&subscriber), 1, "both had the name");
+    assert_eq!(station.journal.tick().await.depth, 1, "kept");
+    station.shut_down().await;
+    holder.shut_down().await;
+}
+
+/// Without an acknowledgement nobody knows whether anybody was asked: the connection is given up, and the next one asks again.
+#[tokio::test]
+async fn a_question_that_nobody_acknowledges_is_asked_again_and_the_reason_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    leave_online(&subscriber).await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HeldAcks).await;
+    // Longer than a holder may take to answer.
+    let patience = Duration::from_secs(5);
+    let station = Station::start_patient(folder.path(), plain(vec![proxy.url.clone()]), patience);
+    until("a second connection", &station, |station| {
+        station.handle.figures().connects >= 2
+    })
+    .await;
+    assert_eq!(births(&subscriber), 1, "it took the name");
+    let reason = station.handle.figures().last_error.unwrap();
+    assert!(reason.contains("acknowledges nothing"), "{reason}");
+    proxy.release();
+    station.feed("7", 1..=1).await;
+    station.delivered().await;
+    station.shut_down().await;
+}
+
+const REMEDY: &str = "it hangs up on our messages on dgt2mqtt/gw/claim: may we publish there?";
+/// How long the question rests there, at the least, as far as the tests look.
+const RESTS: Duration = Duration::from_secs(8);
+
+/// The name has a holder, so that whoever may not ask for it finds it held at each connection.
+#[tokio::test]
+async fn a_broker_that_hangs_up_on_the_question_is_asked_rarely_and_the_reason_is_told() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/claim"])).await;
+    let station = Station::start(theirs.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=1).await;
+    until("the reason", &station, |station| {
+        let error = station.handle.figures().last_error;
+        error.is_some_and(|error| error.contains(REMEDY))
+    })
+    .await;
+    assert_eq!(station.handle.figures().refused, 1);
+    let connects = station.handle.figures().connects;
+    tokio::time::sleep(RESTS).await;
+    assert!(station.handle.figures().connects <= connects + 1, "it rests");
+    assert_eq!(station.journal.tick().await.depth, 1, "kept");
+    station.shut_down().await;
+    holder.shut_down().await;
+}
+
+#[tokio::test]
+async fn and_the_log_has_it_once() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::HangsUpOn(&["/gw/claim"])).await;
+    let (_simulator, config) = one_board(theirs.path(), proxy.url.port);
+    let daemon = Daemon::start(&config);
+    let told =
+        "does not take our messages on dgt2mqtt/gw/claim (the broker hangs up on it: may we publish there?";
+    let log = || std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !log().contains(told) {
+        assert!(Instant::now() < deadline, "{}", log());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    tokio::time::sleep(RESTS).await;
+    assert_eq!(log().matches(told).count(), 1, "{}", log());
+    assert_eq!(log().matches(REMEDY).count(), 1, "{}", log());
+    assert!(daemon.stop());
+    holder.shut_down().await;
+}
