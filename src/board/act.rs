@@ -156,6 +156,18 @@ pub enum Explanation {
     OnlyMissing(Bitboard),
 }
 
+impl Explanation {
+    /// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
+    /// excuses it.
+    #[must_use]
+    pub fn stands_where_it_may_not(&self) -> bool {
+        matches!(
+            self,
+            Self::PawnNotReplaced { seen: true, .. } | Self::WrongColour { .. }
+        )
+    }
+}
+
 /// Explains why the board shows `seen` after the player to move in `stand` has pressed.
 #[must_use]
 pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {

@@ -293,9 +293,10 @@ impl Midway {
         let after = unsaid
             .checked_sub(1)
             .and_then(|last| lines.best().plies.get(last));
-        let (from, turn) = after.map_or((self.from.clone(), way.turn), |ply| {
-            (ply.stand.placement().clone(), ply.stand.turn())
-        });
+        let (from, turn) = after.map_or_else(
+            || (self.from.clone(), way.turn),
+            |ply| (ply.stand.placement().clone(), ply.stand.turn()),
+        );
         lines.advance(unsaid);
         Begun {
             from,

@@ -5,24 +5,26 @@ use shakmaty::Color;
 
 use super::{
     Game, Press,
-    accuse::{AtPress, FoundAtPress, may_be_innocent, nearly_as_likely, seen_at},
+    accuse::{AtPress, FoundAtPress, may_be_innocent, seen_at},
     agreed::{self, Pressed},
     bounced::pressed_again_within,
     displaced::{self, EarlyReply, early_reply},
-    doubt::{is_noticed, was_noticed},
+    doubt::was_noticed,
     finding::{Finding, Scene},
     lacking, passed,
     positions::Positions,
     set_up::SetUp,
+    single_act,
     trust::Excuse,
     untold,
     waits::{GIVE_UP_MS, JUDGE_MS, REST_MS, RESTORED, judged_after},
     withdrawn::{GivenBack, gives_back},
 };
 use crate::{
-    board::{Explanation, Item, Line, Placement, PlyKind, act::Reason, explain},
+    board::{Explanation, IllegalAct, Item, Line, Placement, PlyKind, Stand, explain},
     event::{Certainty, Resolution, notice},
     laws::IrregularityKind,
+    time::Millis,
     watcher::ctx::Ctx,
 };
 
@@ -35,15 +37,6 @@ const AT_REST_MS: u64 = 2000;
 const QUIET_MS: u64 = 350;
 /// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
-
-/// True for a pawn, or a piece of the opponent, that is read on the last rank: it is seen, so no doubt about the board or the record
-/// excuses it.
-fn stands_where_it_may_not(explanation: &Explanation) -> bool {
-    matches!(
-        explanation,
-        Explanation::PawnNotReplaced { seen: true, .. } | Explanation::WrongColour { .. }
-    )
-}
 
 impl Game {
     /// Judges the oldest press that is not judged yet. Without one, looks for a move out of turn.
@@ -207,6 +200,23 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return true;
         }
+        if self.stands_unheard(ctx, pressed) {
+            match ctx.clock.running() {
+                None if ctx.clock.attached != Some(false) => {
+                    ctx.wait_for("the clock to tell whose time runs after the gap");
+                    return true;
+                }
+                Some(turn) if turn == self.course.to_move() => {
+                    // Somebody has put it right meanwhile. Nobody heard how.
+                    let mut finding = self.finding_of(ctx, &act, &stand, pressed);
+                    finding.certainty = Certainty::Suspected;
+                    self.accuse(ctx, finding, Some(&act));
+                    self.course.restart_lines(ctx);
+                    return true;
+                }
+                _ => {}
+            }
+        }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
         // A person who stopped the clock has seen what was done, whatever the board does not read.
@@ -232,25 +242,14 @@ impl Game {
         if self.excuse(ctx, false) {
             return true;
         }
-        let (side, before) = (!stand.turn(), self.course.record.stand().clone());
-        let press = self.presses.judged.take_if(|press| press.at == pressed);
+        let press = self.presses.judged.clone().filter(|press| press.at == pressed);
         if let Some(press) = &press
-            && matches!(
-                explain(&before, &act.placement()),
-                Explanation::PawnNotReplaced { .. }
-            )
+            && let Explanation::PawnNotReplaced { .. } = explain(self.course.record.stand(), &act.placement())
         {
             self.accuse_press(ctx, press, act.placement());
             return true;
         }
-        let scene = Scene {
-            ply: self.course.record.plies() + 1,
-            before,
-            seen: stand.placement().clone(),
-            at: pressed,
-            clock: press.map_or_else(|| ctx.clock.state(), |press| press.clock),
-        };
-        let finding = Finding::illegal(side, &act, scene);
+        let finding = self.finding_of(ctx, &act, &stand, pressed);
         self.course.lines.advance(k);
         self.course.base = self.course.record.plies();
         self.accuse(ctx, finding, Some(&act));
@@ -259,6 +258,26 @@ impl Game {
         restored.charge(Item::PutRight, RESTORED);
         self.course.lines.add(ctx.now, ctx.sensed, restored);
         true
+    }
+
+    /// What `act`, which left `stand` and was pressed for at `pressed`, is against the Laws. It is judged by that.
+    fn finding_of(&mut self, ctx: &Ctx<'_>, act: &IllegalAct, stand: &Stand, pressed: Millis) -> Finding {
+        let press = self.presses.judged.take_if(|press| press.at == pressed);
+        let scene = Scene {
+            ply: self.course.record.plies() + 1,
+            before: self.course.record.stand().clone(),
+            seen: stand.placement().clone(),
+            at: pressed,
+            clock: press.map_or_else(|| ctx.clock.state(), |press| press.clock),
+        };
+        Finding::illegal(!stand.turn(), act, scene)
+    }
+
+    /// True where nobody read the board for a while after the press at `pressed`, and it stands as before that press again.
+    fn stands_unheard(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
+        let before = self.course.record.stand().placement();
+        let missed = self.gap.missed_until;
+        missed.is_some_and(|until| until > pressed) && self.unread.is_shown(before, ctx.sensed.placement())
     }
 
     fn judge_press(&mut self, ctx: &mut Ctx<'_>, mut press: Press) {
@@ -275,7 +294,11 @@ impl Game {
             return;
         }
         if self.course.lines.best().awaits() != Some(press.at) {
-            if self.single_act(ctx, &press) {
+            if let Some(seen) = single_act::found(ctx, &self.trust(), &press) {
+                // It is reported now, or once all readings of this time have come.
+                if ctx.is_told(press.at, judged_after(ctx)) {
+                    self.accuse_press(ctx, &press, seen);
+                }
                 return;
             }
             let is_early = early_reply(self.course.lines.best(), press.side, press.at);
@@ -323,7 +346,7 @@ impl Game {
             ctx.wait_for("the half-move of the press");
             return;
         }
-        let stands = stands_where_it_may_not(&explanation);
+        let stands = explanation.stands_where_it_may_not();
         if !promotion && may_be_innocent(ctx, &self.course.lines) {
             ctx.wait_for("innocent hypotheses to become less likely");
             ctx.at(ctx.now + 300);
@@ -462,53 +485,6 @@ impl Game {
             return false;
         }
         self.say_illegal(ctx, &illegal);
-        true
-    }
-
-    /// Looks for one act of the player that explains the whole board, where the best hypothesis has a legal
-    /// half-move for the press but leaves pieces where they do not belong. Returns true if there is such an
-    /// act: the watcher reports it now, or once all readings of this time have come.
-    fn single_act(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let best = self.course.lines.best();
-        let made = best.plies.get(self.course.announced());
-        let Some(made) = made.filter(|ply| ply.pressed == Some(press.at)) else {
-            return false;
-        };
-        let before = self.course.record.stand().clone();
-        let seen = seen_at(ctx, &self.course, press);
-        // A square that was wrong before explains itself.
-        let wrong = made.stand.placement().differing(&seen);
-        if !(wrong & best.misplaced(ctx.sensed)).any() {
-            return false;
-        }
-        let explanation = explain(&before, &seen);
-        let stands = stands_where_it_may_not(&explanation);
-        let by_one = match explanation {
-            Explanation::Illegal(act) => {
-                let one = act.from_to().is_some() && act.reason != Reason::OpponentsPieceMoved;
-                // Only castling puts king and rook on these squares, so an illegal castling needs no further
-                // evidence.
-                let suspect = |line: &Line| {
-                    let next = line.plies.get(self.course.announced()).map(|ply| &ply.kind);
-                    matches!(next, Some(PlyKind::Suspect(other)) if other.from_to() == act.from_to())
-                };
-                let fell = |line: &Line| line.faults().fall.is_some_and(|fall| !fall.is_over());
-                let likely = nearly_as_likely(ctx, &self.course.lines, suspect)
-                    && !nearly_as_likely(ctx, &self.course.lines, fell);
-                one && (act.reason.is_of_castling() || likely)
-            }
-            Explanation::PawnNotReplaced { .. }
-            | Explanation::WrongColour { .. }
-            | Explanation::CastlingIncomplete { .. } => true,
-            Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
-        };
-        let noticed = is_noticed(ctx.clock.stopped_at, press.at);
-        if !by_one || !stands && !noticed && self.trust().is_unproven(ctx, Some(press.at)) {
-            return false;
-        }
-        if ctx.is_told(press.at, judged_after(ctx)) {
-            self.accuse_press(ctx, press, seen);
-        }
         true
     }
 }

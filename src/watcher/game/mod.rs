@@ -45,6 +45,7 @@ pub(in crate::watcher) mod review;
 mod set_up;
 pub(in crate::watcher) mod settle;
 mod silence;
+mod single_act;
 mod sure;
 pub(in crate::watcher) mod touch;
 mod trust;

@@ -118,6 +118,7 @@ impl Trust<'_> {
                         || self.is_legal_as_shown(ctx, finding)
                         || self.may_be_chess960(finding)
                         || self.may_have_wrong_chip(finding)
+                        || self.is_check_by_stranger(finding)
                         || self.lacks_since_gap(ctx)
                         || self.began_in_gap(ctx, finding)
                 }
@@ -310,6 +311,26 @@ impl Trust<'_> {
             .placement()
             .squares_of(Code::from(finding.before.turn().king()));
         guessed && (finding.squares & king).any()
+    }
+
+    /// True when a king is left in check by pieces alone that have stood still since the watcher lost track of the game and took it up anew:
+    /// a piece that is off the game may lie there, or be read where none stands.
+    fn is_check_by_stranger(&self, finding: &Finding) -> bool {
+        let record = &self.course.record;
+        let taken_up_anew = self.doubt.shaken && !is_full_array(record.start.placement());
+        if !taken_up_anew || finding.reason != Some(Reason::KingLeftInCheck) {
+            return false;
+        }
+        let (by, after) = (finding.before.turn(), finding.before.left_as(&finding.seen));
+        let board = after.board();
+        let checks = |king| board.attacks_to(king, !by, board.occupied());
+        let has_moved = |square| {
+            record
+                .iter()
+                .any(|made| made.kind.from_to().is_some_and(|(_, to)| to == square))
+        };
+        let checkers = board.king_of(by).map_or(Bitboard::EMPTY, checks);
+        !checkers.into_iter().any(has_moved)
     }
 
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
