@@ -56,21 +56,29 @@ impl Lines {
         if stands && line.differing.any() {
             return None;
         }
-        let glance = Glance::new(sensed, now);
-        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
-        let odds = weight::posterior(&totals);
         // One piece or two: the offence is the same.
         let same = |line: &Line| line.faults.fall.is_some_and(|fall| fall.is_of(&best));
-        let mass = self.lines.iter().zip(odds).filter(|(line, _)| same(line));
-        Some((best, mass.map(|(_, p)| p).sum()))
+        Some((best, self.mass(now, sensed, same)))
+    }
+
+    /// The posterior of the lines for which `holds` is true.
+    fn mass(&self, now: Millis, sensed: &Sensed, holds: impl Fn(&Line) -> bool) -> f64 {
+        let glance = Glance::new(sensed, now);
+        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
+        let odds = self.lines.iter().zip(weight::posterior(&totals));
+        odds.filter(|(line, _)| holds(line)).map(|(_, p)| p).sum()
+    }
+
+    /// The posterior of half-move number `k` of the best line.
+    #[must_use]
+    pub fn posterior_of(&self, k: usize, now: Millis, sensed: &Sensed) -> f64 {
+        self.mass(now, sensed, |line| self.best().has_same(k, line))
     }
 
     /// The posterior that something stands as `fall` has it, however it got there: that pieces fell, or that squares differ for which
     /// nothing accounts and that changed before the press was read.
     #[must_use]
     pub fn out_of_place(&self, fall: &Fall, now: Millis, sensed: &Sensed) -> f64 {
-        let glance = Glance::new(sensed, now);
-        let totals: Vec<f32> = self.lines.iter().map(|line| line.total_at(glance)).collect();
         let changed_since = sensed.changed_since(fall.pressed + SCAN_MS);
         let has_it = |line: &Line| match line.faults.fall {
             Some(other) => other.pressed == fall.pressed,
@@ -81,8 +89,7 @@ impl Lines {
                     && (line.differing & changed_since).is_empty()
             }
         };
-        let mass = self.lines.iter().zip(weight::posterior(&totals));
-        mass.filter(|(line, _)| has_it(line)).map(|(_, p)| p).sum()
+        self.mass(now, sensed, has_it)
     }
 
     /// Drops the lines whose half-move number `k` is not `mv`. A line that has no such half-move stays. If no

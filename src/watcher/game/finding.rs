@@ -19,6 +19,8 @@ pub(in crate::watcher) struct Finding {
     pub(in crate::watcher) offender: Option<Color>,
     pub(super) ply: usize,
     pub(in crate::watcher) certainty: Certainty,
+    /// The posterior of the act, where it is a part of the best hypothesis.
+    pub(super) posterior: Option<f64>,
     pub(in crate::watcher) reason: Option<Reason>,
     pub(in crate::watcher) act: Option<String>,
     pub(in crate::watcher) squares: Bitboard,
@@ -71,6 +73,7 @@ impl Finding {
             offender,
             ply,
             certainty,
+            posterior: None,
             reason: None,
             act: None,
             squares: Bitboard::EMPTY,

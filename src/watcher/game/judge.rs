@@ -249,7 +249,9 @@ impl Game {
             self.accuse_press(ctx, press, act.placement());
             return true;
         }
-        let finding = self.finding_of(ctx, &act, &stand, pressed);
+        let posterior = self.course.lines.posterior_of(k, ctx.now, ctx.sensed);
+        let mut finding = self.finding_of(ctx, &act, &stand, pressed);
+        finding.posterior = Some(posterior);
         self.course.lines.advance(k);
         self.course.base = self.course.record.plies();
         self.accuse(ctx, finding, Some(&act));

@@ -30,6 +30,9 @@ const UNREAD_MS: u64 = 5000;
 /// A piece that stands between two squares is read on one and on the other within this time (milliseconds).
 const BETWEEN_MS: u64 = 60_000;
 
+/// An act whose posterior is less is only suspected.
+const LIKELY: f64 = 0.6;
+
 /// True for kinds that depend on the position that the record has.
 fn follows_from_the_record(kind: IrregularityKind) -> bool {
     matches!(
@@ -99,6 +102,8 @@ impl Trust<'_> {
         // Nobody is accused where readings may be missing.
         let unknown =
             ctx.sensed.may_miss_some() || self.is_unmeasured(ctx, finding) || self.is_hasty(ctx, finding);
+        // Or where other hypotheses together are nearly as likely.
+        let unknown = unknown || finding.posterior.is_some_and(|posterior| posterior < LIKELY);
         // Or where the press may have been the other player's.
         let unknown = unknown || finding.offender.is_some() && ctx.clock.is_guessed();
         let stood = finding.target.as_ref().unwrap_or(&finding.before).placement();
