@@ -7,6 +7,8 @@
 mod skipped;
 #[path = "watcher_props/away.rs"]
 mod away;
+#[path = "watcher_props/begun_late.rs"]
+mod begun_late;
 #[path = "watcher_props/flags.rs"]
 mod flags;
 #[path = "watcher_props/found.rs"]

@@ -177,6 +177,7 @@ pub(super) fn begin_mid_game(
         game.doubt.turned = turned;
         game.gap.missed_until = missed;
         game.doubt.shaken |= in_doubt;
+        game.doubt.taken_up_anew = in_doubt;
         if let Some(lines) = lines {
             game.course.take_lines(lines);
         }

@@ -47,6 +47,8 @@ pub(in crate::watcher) struct Doubt {
     /// The watcher took the game up from readings of a board that does not read all pieces. For the rest of
     /// the game, pieces that the record does not have may stand on the board.
     pub(in crate::watcher) absent: bool,
+    /// The watcher had lost track of the game and took it up anew: pieces that are off the game may stand on the board.
+    pub(in crate::watcher) taken_up_anew: bool,
     /// The watcher took the game up in the middle, and no initial position has shown which way round the board lies.
     pub(in crate::watcher) turned: bool,
     /// The record was corrected, or nobody measured when its half-moves happened. The watcher still reports

@@ -318,24 +318,22 @@ impl Trust<'_> {
         guessed && (finding.squares & king).any()
     }
 
-    /// True when a king is left in check by pieces alone that have stood still since the watcher lost track of the game and took it up anew:
-    /// a piece that is off the game may lie there, or be read where none stands.
+    /// True when a king is left in check by pieces alone that have stood still ever since the watcher, which had lost track of the game,
+    /// took it up anew: a piece that is off the game may lie there, or be read where none stands.
     fn is_check_by_stranger(&self, finding: &Finding) -> bool {
         let record = &self.course.record;
-        let taken_up_anew = self.doubt.shaken && !is_full_array(record.start.placement());
-        if !taken_up_anew || finding.reason != Some(Reason::KingLeftInCheck) {
+        if !self.doubt.taken_up_anew || finding.reason != Some(Reason::KingLeftInCheck) {
             return false;
         }
         let (by, after) = (finding.before.turn(), finding.before.left_as(&finding.seen));
         let board = after.board();
         let checks = |king| board.attacks_to(king, !by, board.occupied());
-        let has_moved = |square| {
-            record
-                .iter()
-                .any(|made| made.kind.from_to().is_some_and(|(_, to)| to == square))
-        };
         let checkers = board.king_of(by).map_or(Bitboard::EMPTY, checks);
-        !checkers.into_iter().any(has_moved)
+        let mut stands = record.iter().map(|made| &made.stand).chain([&record.start]);
+        stands.all(|stand| {
+            let stood = |square| stand.placement().at(square) == finding.seen.at(square);
+            checkers.into_iter().all(stood)
+        })
     }
 
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong

@@ -148,6 +148,9 @@ struct SavedUnread {
     /// Pieces that the record does not have may stand on the board.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     absent: bool,
+    /// The watcher had lost track of the game and took it up anew.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    taken_up_anew: bool,
     /// Nobody knows which way round the board lies.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     turned: bool,
@@ -197,6 +200,7 @@ impl SavedUnread {
             begun_unheard: is_of(Of::Beginning) || is_of(Of::BeginningInLump),
             begun_in_lump: is_of(Of::BeginningInLump),
             absent: game.doubt.absent,
+            taken_up_anew: game.doubt.taken_up_anew,
             turned: game.doubt.turned,
             corrected: game.doubt.shaken,
             corrected_at: game.doubt.corrected.map(Into::into),
@@ -232,6 +236,7 @@ impl SavedUnread {
             of: self.gap_of(),
         });
         game.doubt.absent = self.absent;
+        game.doubt.taken_up_anew = self.taken_up_anew;
         game.doubt.turned = self.turned;
         game.doubt.shaken = self.corrected;
         game.doubt.corrected = self.corrected_at.map(Into::into);
