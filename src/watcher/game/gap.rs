@@ -2,6 +2,7 @@
 
 mod search;
 
+pub(super) use self::search::recovered;
 use self::search::{bridged, distinct, exchanged_unseen, said_otherwise};
 use super::{
     cases::Cases,
@@ -23,7 +24,7 @@ use crate::{
 const REST_MS: u64 = 1500;
 
 /// An attached clock has sent a frame after this long: it sends one every second.
-const CLOCK_SPEAKS_MS: u64 = 3000;
+pub(super) const CLOCK_SPEAKS_MS: u64 = 3000;
 
 /// After this long, a hand has put down the piece that it held when the board came back.
 const GIVEN_UP_MS: u64 = 20_000;
@@ -42,7 +43,7 @@ const LATE_TALE: usize = 6;
 const FAR: usize = 2;
 
 /// Cost of what a search found after the first, where nothing tells them apart, in nats.
-const NOT_FIRST: f32 = 2.0;
+pub(super) const NOT_FIRST: f32 = 2.0;
 
 /// What is known of the present gap, and of the last.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ use super::{
     finding::{Finding, Scene},
     lacking, passed,
     positions::Positions,
+    put_right_unseen::{Unheard, go_on_unseen, unheard},
     set_up::SetUp,
     single_act,
     trust::Excuse,
@@ -200,22 +201,20 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return true;
         }
-        if self.stands_unheard(ctx, pressed) {
-            match ctx.clock.running() {
-                None if ctx.clock.attached != Some(false) => {
-                    ctx.wait_for("the clock to tell whose time runs after the gap");
-                    return true;
-                }
-                Some(turn) if turn == self.course.to_move() => {
-                    // Somebody has put it right meanwhile. Nobody heard how.
-                    let mut finding = self.finding_of(ctx, &act, &stand, pressed);
-                    finding.certainty = Certainty::Suspected;
-                    self.accuse(ctx, finding, Some(&act));
-                    self.course.restart_lines(ctx);
-                    return true;
-                }
-                _ => {}
+        match unheard(ctx, &self.positions(), &self.gap, pressed, &stand) {
+            Unheard::Waits => {
+                ctx.wait_for("the clock to tell whose time runs after the gap");
+                return true;
             }
+            Unheard::PutRight => {
+                let mut finding = self.finding_of(ctx, &act, &stand, pressed);
+                finding.certainty = Certainty::Suspected;
+                self.accuse(ctx, finding, Some(&act));
+                self.course.restart_lines(ctx);
+                go_on_unseen(ctx, &mut self.course);
+                return true;
+            }
+            Unheard::Stands => {}
         }
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
@@ -273,13 +272,6 @@ impl Game {
             clock: press.map_or_else(|| ctx.clock.state(), |press| press.clock),
         };
         Finding::illegal(!stand.turn(), act, scene)
-    }
-
-    /// True where nobody read the board for a while after the press at `pressed`, and it stands as before that press again.
-    fn stands_unheard(&self, ctx: &Ctx<'_>, pressed: Millis) -> bool {
-        let before = self.course.record.stand().placement();
-        let missed = self.gap.missed_until;
-        missed.is_some_and(|until| until > pressed) && self.unread.is_shown(before, ctx.sensed.placement())
     }
 
     fn judge_press(&mut self, ctx: &mut Ctx<'_>, mut press: Press) {

@@ -4,7 +4,7 @@ use super::{
     Game, agreed, answered, array, fallen,
     finish::{self, ShownResult},
     outcome,
-    put_right_unseen::put_right_unseen,
+    put_right_unseen::{go_on_unseen, put_right_unseen},
     replaced,
     victim::LeftPawn,
     waits,
@@ -49,6 +49,7 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
         // Nobody saw what was played since.
         game.course.lines.recovering = true;
         game.takebacks().restore(ctx, index);
+        go_on_unseen(ctx, &mut game.course);
         game.course.lines.recovering = false;
     }
     answered::look(

@@ -27,7 +27,7 @@ const UNPRESSED: usize = 3;
 const CONTRADICTED: f32 = 0.5;
 
 /// `root`, continued by the half-moves of `path` that a search found.
-fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
+pub(in crate::watcher::game) fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
     let mut line = root.clone();
     for (mv, stand) in path {
         let step = Bill::of(Item::Recovered, RECOVERED);
