@@ -98,6 +98,8 @@ pub const ORDER: f32 = 0.5;
 pub const AT_ONCE: f32 = 0.3;
 /// A piece was taken, and the square where it stood was never felt empty.
 pub const UNFELT: f32 = 3.5;
+/// A square stays empty where the line has a piece, and play has gone on since, on a board that feels only occupation.
+pub const LEFT_EMPTY: f32 = 9.0;
 /// A pawn became another piece than a queen, and the board does not show that piece.
 pub const UNDERPROMOTION: f32 = 4.0;
 /// Rate at which a lasting difference adds to a line, per second.

@@ -295,10 +295,10 @@ fn games_of_masters_are_followed() {
     }
 }
 
-#[test]
-fn each_habit_alone_is_forgiven() {
+/// Each habit alone, on every half-move or nearly so, and blitz.
+fn kinds() -> [(&'static str, Habits); 9] {
     let none = Habits::default();
-    let kinds = [
+    [
         ("tidy", none),
         (
             "slide_onto",
@@ -336,14 +336,31 @@ fn each_habit_alone_is_forgiven() {
                 ..none
             },
         ),
-    ];
-    for (name, habits) in kinds {
+    ]
+}
+
+/// Nobody is accused, and so many of a hundred half-moves are right.
+fn assert_each_habit_is_forgiven(games: &[Vec<Move>], percent: usize) {
+    for (name, habits) in kinds() {
         let mut score = Score::default();
-        for (seed, moves) in (2000..).zip(games("candidates2022.pgn", 3)) {
-            play(&moves, seed, habits, &mut score);
+        for (seed, moves) in (2000..).zip(games) {
+            play(moves, seed, habits, &mut score);
         }
         eprintln!("{name}: {score:?}");
-        assert!(score.right * 100 >= score.plies * 97, "{name}: {score:?}");
+        assert!(score.right * 100 >= score.plies * percent, "{name}: {score:?}");
         assert_eq!(score.accused, 0, "{name}: {score:?}");
     }
+}
+
+#[test]
+fn each_habit_alone_is_forgiven() {
+    for file in ["candidates2022.pgn", "candidates2018.pgn"] {
+        assert_each_habit_is_forgiven(&games(file, 8), 98);
+    }
+}
+
+#[test]
+fn each_habit_alone_is_forgiven_in_made_up_games() {
+    let games: Vec<_> = (0..12).map(|seed| made_up(&mut Rng::with_seed(seed))).collect();
+    assert_each_habit_is_forgiven(&games, 95);
 }

@@ -209,7 +209,22 @@ impl Line {
         } else {
             0.0
         };
-        trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST
+        let left_empty = weight::LEFT_EMPTY * self.left_empty(sensed).count() as f32;
+        trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST + left_empty
+    }
+
+    /// Squares that were occupied, and have been empty since before the last half-move although the line has a piece there, on a board
+    /// that feels only occupation. No hand holds such a piece: it has taken another one.
+    fn left_empty(&self, sensed: &Sensed) -> Bitboard {
+        if !sensed.is_felt() {
+            return Bitboard::EMPTY;
+        }
+        let Some(last) = self.plies.last() else {
+            return Bitboard::EMPTY;
+        };
+        let left = |square: &Square| sensed.at(*square).is_empty() && sensed.since(*square) < last.began;
+        let felt = self.differing & sensed.ever_read();
+        felt.into_iter().filter(left).collect()
     }
 
     /// What the line costs at `now` because of what is still open, its differences among it. It costs nothing

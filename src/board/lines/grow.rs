@@ -51,12 +51,14 @@ struct Parent<'a> {
     line: &'a Line,
     /// What its differences cost now.
     differs: f32,
+    /// The most that one of them costs.
+    most: f32,
 }
 
 impl Parent<'_> {
     /// The least that the differences cost once so many of them are explained.
     fn differs_after(&self, explained: usize) -> f32 {
-        (self.differs - weight::WRONG * explained as f32).max(0.0)
+        (self.differs - self.most * explained as f32).max(0.0)
     }
 }
 
@@ -269,6 +271,11 @@ impl Growth<'_> {
             index,
             line,
             differs: line.differs(glance),
+            most: if self.sensed.is_felt() {
+                weight::MISSING + weight::LEFT_EMPTY
+            } else {
+                weight::WRONG
+            },
         }
     }
 

@@ -101,8 +101,8 @@ impl Game {
         }
     }
 
-    /// The first half-move whose piece was not read where it went, and on which the hypotheses disagree.
-    /// Later readings will decide between them.
+    /// The first half-move whose piece was not read where it went, or which took a piece on a board that does not tell pieces apart, and
+    /// on which the hypotheses disagree. Later readings will decide between them.
     fn guessed(&self, sensed: &Sensed) -> usize {
         let plies = &self.course.lines.best().plies;
         let said = plies.len().min(self.course.announced());
@@ -117,7 +117,9 @@ impl Game {
                 sensed.at(to).is_empty() && !self.course.lines.best().placement().at(to).is_empty()
             })
         };
-        let open = |(ply, k): &(&Ply, usize)| (!ply.landed || gone(ply)) && !self.course.lines.share(*k);
+        let takes = |ply: &Ply| sensed.is_felt() && ply.kind.legal().is_some_and(|mv| mv.is_capture());
+        let is_guess = |ply: &Ply| !ply.landed || gone(ply) || takes(ply);
+        let open = |(ply, k): &(&Ply, usize)| is_guess(ply) && !self.course.lines.share(*k);
         let open = numbered.take(GUESSED).filter(open).map(|(_, k)| k);
         open.last().unwrap_or(usize::MAX)
     }
