@@ -117,7 +117,7 @@ impl Game {
                 sensed.at(to).is_empty() && !self.course.lines.best().placement().at(to).is_empty()
             })
         };
-        let takes = |ply: &Ply| sensed.is_felt() && ply.kind.legal().is_some_and(|mv| mv.is_capture());
+        let takes = |ply: &Ply| sensed.is_felt() && ply.kind.legal().is_some_and(Move::is_capture);
         let is_guess = |ply: &Ply| !ply.landed || gone(ply) || takes(ply);
         let open = |(ply, k): &(&Ply, usize)| is_guess(ply) && !self.course.lines.share(*k);
         let open = numbered.take(GUESSED).filter(open).map(|(_, k)| k);
