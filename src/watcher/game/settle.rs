@@ -1,6 +1,6 @@
 //! When a half-move is sure enough to be reported, and when a report must be taken back.
 
-use shakmaty::{Bitboard, Role};
+use shakmaty::{Bitboard, Move, Role};
 
 use super::{
     Game, Open, answered, felt, gap::is_under_way, record::REVISABLE, resigned, waits::judged_after,
