@@ -31,6 +31,8 @@ mod play;
 mod restarts;
 #[path = "watcher_props/said.rs"]
 mod said;
+#[path = "watcher_props/silent_clock.rs"]
+mod silent_clock;
 #[path = "watcher_props/strikes.rs"]
 mod strikes;
 #[path = "watcher_props/talked.rs"]

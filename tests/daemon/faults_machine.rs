@@ -153,8 +153,11 @@ async fn days_at_a_board_grow_nothing() {
             "--nocapture",
         ])
         .env(ALONE, "1")
-        .status();
-    assert!(alone.unwrap().success());
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&alone.stdout);
+    println!("{said}");
+    assert!(alone.status.success() && said.contains("test result: ok. 1 passed"));
 }
 
 async fn days_grow_nothing() {

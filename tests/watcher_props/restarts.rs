@@ -444,3 +444,15 @@ fn nor_does_a_restart_in_a_game_of_the_corpus() {
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.is_empty(), "{of}\n{}", wrong.join("\n"));
 }
+
+/// The game was taken up anew with a queen on the board that is none of its own, and a king steps into her file: who comes back later
+/// still knows that.
+#[test]
+fn nor_does_one_that_had_taken_the_game_up_anew() {
+    let fixture = recorded("queen-off-the-game-is-read-after-a-gap");
+    for at in [215_000, 220_000, 226_000, 228_000] {
+        let got = play_killed(&fixture.capture, &[Millis(at)], 0);
+        let said = accused_besides(&got.events, &fixture.whole().events, false);
+        assert_eq!(said, [""; 0], "killed at {at}");
+    }
+}

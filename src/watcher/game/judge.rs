@@ -211,7 +211,7 @@ impl Game {
                 finding.certainty = Certainty::Suspected;
                 self.accuse(ctx, finding, Some(&act));
                 self.course.restart_lines(ctx);
-                go_on_unseen(ctx, &mut self.course, &mut self.doubt);
+                go_on_unseen(ctx, &mut self.course);
                 return true;
             }
             Unheard::Stands => {}

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Move};
+use shakmaty::Move;
 
 use super::{
     Open,
     after::RESTORED_MS,
     course::Course,
-    doubt::Doubt,
     gap::{CLOCK_SPEAKS_MS, Gap, NOT_FIRST, recovered},
     positions::Positions,
     trust::APART_MS,
@@ -97,31 +96,20 @@ fn says_nothing(ctx: &mut Ctx<'_>, gap: &Gap) -> bool {
 
 /// The half-moves, two at the most, that lead from `from` to what stands on the board. The last one need not be pressed for yet.
 fn played_on(ctx: &Ctx<'_>, from: &Arc<Stand>) -> Vec<Vec<(Move, Arc<Stand>)>> {
-    let in_turn = played_to(ctx, from, ctx.clock.running());
-    if in_turn.is_empty() {
-        played_to(ctx, from, None)
-    } else {
-        in_turn
-    }
-}
-
-/// The same, after which the time of `turn` runs.
-fn played_to(ctx: &Ctx<'_>, from: &Arc<Stand>, turn: Option<Color>) -> Vec<Vec<(Move, Arc<Stand>)>> {
     let limits = bridge::Limits {
         plies: PLAYED_ON,
         ..bridge::Limits::default()
     };
-    bridge::bridge(from, ctx.sensed.placement(), turn, limits).found
+    let lead = |turn| bridge::bridge(from, ctx.sensed.placement(), turn, limits).found;
+    let in_turn = lead(ctx.clock.running());
+    if in_turn.is_empty() { lead(None) } else { in_turn }
 }
 
 /// The record goes on by the half-moves that lead to what stands on the board. Nobody heard when they were made: a piece may have
-/// stood on its square since before the gap. Where the clock runs for the other player, there may have been more of them.
-pub(super) fn go_on_unseen(ctx: &Ctx<'_>, course: &mut Course, doubt: &mut Doubt) {
+/// stood on its square since before the gap.
+pub(super) fn go_on_unseen(ctx: &Ctx<'_>, course: &mut Course) {
     let stand = course.record.stand().clone();
     let root = Line::new(stand.clone(), ctx.sensed, ctx.now);
-    if played_to(ctx, &stand, ctx.clock.running()).is_empty() {
-        doubt.of_gap(course.record.plies());
-    }
     for (i, path) in played_on(ctx, &stand).into_iter().enumerate() {
         let mut line = recovered(&root, path, ctx);
         line.charge(Item::Recovered, if i == 0 { 0.0 } else { NOT_FIRST });

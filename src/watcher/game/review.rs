@@ -49,7 +49,7 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
         // Nobody saw what was played since.
         game.course.lines.recovering = true;
         game.takebacks().restore(ctx, index);
-        go_on_unseen(ctx, &mut game.course, &mut game.doubt);
+        go_on_unseen(ctx, &mut game.course);
         game.course.lines.recovering = false;
     }
     answered::look(
