@@ -76,10 +76,13 @@ pub(crate) struct Batch {
     /// Positions of the rows that a command led to.
     pub(crate) commanded: BTreeSet<u64>,
     pub(crate) acked: BTreeSet<u64>,
+    /// The last number of each board that the broker has in its retained states; 0 where it has none any more.
+    pub(crate) shown: BTreeMap<String, u64>,
 }
 
 impl Batch {
-    /// True when the batch holds something that must be durable now. Acknowledgements may wait.
+    /// True when the batch holds something that must be durable now. Acknowledgements may wait, and what the broker has shown
+    /// waits for the next thing to write.
     pub(crate) fn is_urgent(&self) -> bool {
         let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
         has_entries || self.lifted.is_some()

@@ -38,18 +38,19 @@ fn range_at(ms: u64, highest: u64) -> u64 {
 }
 
 impl KnownNumbers {
-    /// The number above which a board must go on if its journal ends before what the broker knows.
-    pub(super) fn base(&self) -> u64 {
-        if self.ceiling >= self.last {
-            self.ceiling
+    /// The number above which a board must go on if its journal ends before what was sent. A consumer may know all numbers up to
+    /// `floor`.
+    pub(super) fn base(&self, floor: u64) -> u64 {
+        if self.ceiling >= self.last && !self.is_unvouched {
+            self.ceiling.max(floor)
         } else {
-            fresh_range(self.last)
+            fresh_range(self.last.max(self.ceiling).max(floor))
         }
     }
 
-    /// True when numbers above `seq` were given out.
+    /// True when numbers above `seq` were given out, or may have been.
     pub(super) fn is_above(&self, seq: u64) -> bool {
-        self.last.max(self.ceiling) > seq
+        self.is_unvouched || self.last.max(self.ceiling) > seq
     }
 }
 
@@ -348,9 +349,14 @@ mod tests {
             ceiling,
             ..KnownNumbers::default()
         };
-        assert_eq!(known(140, 192).base(), 192);
-        assert!(known(140, 0).base() >= 140 + MARGIN);
-        assert!(known(140, 100).base() >= 140 + MARGIN);
+        assert_eq!((known(140, 192).base(0), known(140, 192).base(200)), (192, 200));
+        assert!(known(140, 0).base(0) >= 140 + MARGIN);
+        assert!(known(140, 100).base(0) >= 140 + MARGIN);
         assert!(known(140, 0).is_above(139) && !known(140, 0).is_above(140));
+        let unvouched = KnownNumbers {
+            is_unvouched: true,
+            ..known(140, 192)
+        };
+        assert!(unvouched.is_above(200) && unvouched.base(200) >= 200 + MARGIN);
     }
 }

@@ -324,6 +324,7 @@ impl Store {
         batch.write_commanded(&transaction)?;
         self.has_new_commands |= !batch.commands.is_empty();
         batch.write_acknowledgements(&transaction)?;
+        batch.write_shown(&transaction)?;
         transaction.commit()
     }
 

@@ -28,6 +28,7 @@ use super::{
     request::JournalRequest,
     store::Store,
     taken::Taken,
+    vouched::Vouching,
 };
 use crate::event::notice;
 
@@ -65,6 +66,9 @@ pub(super) struct JournalWriter {
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
+    /// The boot id of this process.
+    boot: String,
+    vouching: Vouching,
     /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
@@ -122,6 +126,8 @@ impl JournalWriter {
         let mut writer = Self {
             floors,
             games,
+            boot: String::new(),
+            vouching: ready.vouching,
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: Vec::new(),
@@ -221,12 +227,15 @@ impl JournalWriter {
                 self.settle(std::mem::take(answers));
                 self.reconcile(known, answer);
             }
-            JournalRequest::StandBy(was_sending) => self.stand_by(was_sending),
+            JournalRequest::StandBy(why) => self.stand_by(why),
+            JournalRequest::Shown(shown) => self.pending.shown.extend(shown),
+            JournalRequest::SeenOff(boot) => self.vouching.seen_off = Some(boot),
             JournalRequest::Boot(boot) => {
                 // Another notice tells of a disk that takes no writes.
                 if let Err(error) = self.store.set_boot(&boot) {
                     tracing::debug!(%error, "cannot leave the boot id in the journal");
                 }
+                self.boot = boot;
             }
             JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));
@@ -459,6 +468,12 @@ impl JournalWriter {
                 "the journal still cannot be written: these events are lost at the end of this process"
             );
             return;
+        }
+        if self.lock.is_some()
+            && self.vouching.is_whole
+            && let Err(error) = self.store.note_end(&self.settings.path)
+        {
+            tracing::debug!(%error, "cannot note that the journal has everything");
         }
         if let Err(error) = self.store.checkpoint() {
             tracing::debug!(%error, "cannot fold the write-ahead log");

@@ -241,6 +241,12 @@ impl NameClaim {
         theirs.is_some_and(|theirs| theirs != ours)
     }
 
+    /// The boot id of the last holder, where the broker has told its end.
+    pub(super) fn seen_off(&self) -> Option<&str> {
+        let info = self.info.as_ref().filter(|_| !self.is_online);
+        info.map(|info| info.boot_id.as_str())
+    }
+
     /// True while this gateway holds the name.
     pub(super) fn holds(&self) -> bool {
         self.stage == Stage::Holding

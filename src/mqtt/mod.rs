@@ -27,6 +27,7 @@ mod rival;
 pub mod rumqtt;
 mod session;
 mod short;
+mod shown;
 pub mod states;
 mod suspect;
 pub mod topic;

@@ -20,13 +20,14 @@ use super::{
     readback::ReadBack,
     reply::CommandReply,
     session::{BrokerSession, Culprit, SessionEnd},
+    shown::ShownGames,
     states::States,
     suspect::Suspicion,
     topic::Topics,
 };
 use crate::{
     config::{BrokerUrl, Id, Language},
-    journal::Journal,
+    journal::{Journal, StandBy},
     link::Backoff,
     time::Millis,
 };
@@ -144,6 +145,7 @@ impl<D: Dial> Publisher<D> {
             journal,
             outbox: EventLane::default(),
             acks: Vec::new(),
+            shown: ShownGames::default(),
             states,
             replies,
             requests,
@@ -267,7 +269,11 @@ impl<D: Dial> Publisher<D> {
     /// was told.
     async fn redial(&mut self, redial: Redial<D>) {
         let core = &mut self.core;
-        core.journal.stand_by(!core.readback.wants_numbers()).await;
+        let why = StandBy {
+            was_sending: !core.readback.wants_numbers(),
+            has_rival: false,
+        };
+        core.journal.stand_by(why).await;
         core.count(|figures| {
             figures.connected = false;
             figures.broker = None;
@@ -280,6 +286,7 @@ impl<D: Dial> Publisher<D> {
         core.claim = NameClaim::new(boot, claim::host(), journal);
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
+        core.shown = ShownGames::default();
         core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;
         (core.events_first, core.leaves_birth_out, core.wants_retained) = (false, false, true);

@@ -12,7 +12,7 @@ use std::{
 use tokio::task::JoinSet;
 
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
-use crate::journal::Journal;
+use crate::journal::{Journal, StandBy};
 
 /// How long to wait for a broker that does not let us hear ourselves.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -136,16 +136,25 @@ impl ReadBack {
     }
 
     /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `is_anothers` where
-    /// another gateway had the name last: it may have ended before this one could know of it.
-    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool) -> bool {
+    /// another gateway had the name last: it may have ended before this one could know of it. `seen_off` is the boot id of the last
+    /// holder, where the broker has told its end.
+    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool, seen_off: Option<&str>) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
+            let seen_off = seen_off.map(str::to_owned);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {
-                    journal.stand_by(false).await;
+                    let why = StandBy {
+                        was_sending: false,
+                        has_rival: true,
+                    };
+                    journal.stand_by(why).await;
+                }
+                if let Some(boot) = seen_off {
+                    journal.seen_off(&boot).await;
                 }
                 journal.reconcile(known).await.await.ok()
             });

@@ -200,6 +200,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         self.reading = JoinSet::new();
         self.core.states.restart();
         self.core.ceilings.restart();
+        self.core.shown.restart();
         if self.core.settings.commands {
             let filters = self.core.topics.command_filters();
             // A fresh link has room for these two.
@@ -284,6 +285,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let went = self.send(&message, Sent::State { topic: topic.clone() });
         if went {
             self.core.states.sent(&topic, now);
+            self.core.shown.sent(&self.core.topics, &message);
             let is_young = self.connected_at.is_some_and(|at| now - at < blame::YOUNG);
             if is_young && message.qos == Qos::AtMostOnce {
                 self.window.told(&topic);
@@ -336,6 +338,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             Some(Sent::State { topic }) => {
                 self.core.states.answered(&topic);
+                self.core.shown.acked(&topic);
                 self.core.alarms.end(&topic);
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),

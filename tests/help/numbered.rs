@@ -9,7 +9,7 @@ use crate::hall::as_published;
 
 /// The numbers that a notice names, where it says that the numbers of its board jump: the last before, and the first after.
 fn jump(event: &Value) -> Option<(u64, u64)> {
-    let codes = ["journal_behind", "events_lost"];
+    let codes = ["journal_behind", "journal_unsure", "events_lost"];
     codes.iter().find(|code| event["code"] == **code)?;
     let (_, said) = event["message"].as_str()?.split_once("numbers jump from ")?;
     let mut numbers = said

@@ -34,7 +34,7 @@ const GAME: &str = "1";
 
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
 pub struct Scene {
-    _mosquitto: Mosquitto,
+    mosquitto: Mosquitto,
     pub subscriber: Subscriber,
     boards: Restless,
     pub config: PathBuf,
@@ -66,7 +66,7 @@ impl Scene {
         let config = folder.path().join("dgt2mqtt.toml");
         std::fs::write(&config, text).unwrap();
         Self {
-            _mosquitto: mosquitto,
+            mosquitto,
             subscriber,
             boards,
             config,
@@ -191,7 +191,7 @@ impl Scene {
         let events = self.events().into_iter();
         let has_lost = events
             .filter(|event| event["board"] == GAME)
-            .any(|event| event["code"] == "journal_behind");
+            .any(|event| event["code"] == "journal_behind" || event["code"] == "journal_unsure");
         tally.take(&format!("{what}, {}", self.name), &self.retold(), has_lost);
     }
 }
@@ -276,6 +276,75 @@ async fn a_card_dies(wiring: Wiring, mut rng: Rng, tally: &Tally) {
     let again = scene.events().split_off(said);
     assert!(
         again.iter().all(|event| event["code"] != "journal_behind"),
+        "{again:#?}"
+    );
+    drop(disk);
+}
+
+/// The broker was on the same card, or had the same power cut.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_a_card_that_dies_where_the_broker_forgets_all() {
+    Tally::of_rounds(AT_ONCE, |rng, tally| {
+        a_card_dies_with_the_broker(false, rng, tally)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_where_the_broker_is_back_as_it_was_before() {
+    Tally::of_rounds(AT_ONCE, |rng, tally| {
+        a_card_dies_with_the_broker(true, rng, tally)
+    })
+    .await;
+}
+
+async fn a_card_dies_with_the_broker(is_back: bool, mut rng: Rng, tally: &Tally) {
+    let mut scene = Scene::new(Wiring::Alone, &mut rng, |folder| folder.join("disk")).await;
+    let at = |name: &str| scene.folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let daemon = scene.start();
+    scene.more(4, &mut rng).await;
+    let saved = scene.mosquitto.saved();
+    an_instant(&mut rng).await;
+    disk.fail();
+    scene.said("journal_failing").await;
+    scene.more(4, &mut rng).await;
+    if rng.bool() {
+        daemon.kill();
+    } else {
+        daemon.stop();
+    }
+    let disk = disk.repair();
+    let granted = scene.subscriber.grants();
+    scene.mosquitto.crash(is_back.then_some(saved.as_slice()));
+    if !is_back {
+        scene.subscriber.granted_again(granted).await;
+    }
+    let daemon = scene.start();
+    scene.more(4, &mut rng).await;
+    let is_unsure = |id: &str| {
+        let told = ["journal_unsure", "journal_behind"];
+        let events = scene.events().into_iter();
+        let mut own = events.filter(|event| event["board"] == id);
+        own.any(|event| told.iter().any(|code| event["code"] == **code))
+    };
+    assert!(scene.boards.ids.iter().all(|id| is_unsure(id)), "a jump is named");
+    scene.game_over().await;
+    daemon.stop();
+    // The journal has all, and says so.
+    let said = scene.events().len();
+    let granted = scene.subscriber.grants();
+    scene.mosquitto.crash(None);
+    scene.subscriber.granted_again(granted).await;
+    let daemon = scene.start();
+    scene.more(3, &mut rng).await;
+    daemon.stop();
+    scene.check_game("a dead card and a broker that forgot", tally);
+    let again = scene.events().split_off(said);
+    assert!(
+        again.iter().all(|event| event["code"] != "journal_unsure"),
         "{again:#?}"
     );
     drop(disk);

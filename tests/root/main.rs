@@ -36,6 +36,7 @@ mod journal_faults;
 mod journal_found;
 mod journal_lift;
 mod journal_place;
+mod journal_vouched;
 mod lacking;
 mod mqtt_gateway;
 mod ops_notify;

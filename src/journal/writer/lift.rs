@@ -16,6 +16,7 @@ use crate::{
         batch::{Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
         numbers::{GamesMoved, Lift},
+        request::StandBy,
     },
 };
 
@@ -37,6 +38,7 @@ impl JournalWriter {
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
+        self.begin_to_send(&mut known);
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
@@ -46,6 +48,7 @@ impl JournalWriter {
         if beyond.is_empty() {
             self.unanswered.clear();
             self.keep_floors(false);
+            self.vouching.is_whole = true;
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
@@ -53,6 +56,22 @@ impl JournalWriter {
         self.beyond = beyond;
         self.waiting.push((answer, left_out));
         self.disputed.send_replace(true);
+    }
+
+    /// Marks the boards for whose numbers nobody vouches, and notes that this process sends events from now on.
+    fn begin_to_send(&mut self, known: &mut BTreeMap<String, KnownNumbers>) {
+        self.vouching.doubt(known, &self.floors);
+        if self.vouching.sends {
+            return;
+        }
+        if let Err(error) = self.store.note_sender(&self.boot) {
+            tracing::debug!(%error, "cannot note in the journal that events are sent");
+            // The next process may take the journal for one that has all. No number of it may mean what this one sends.
+            for board in self.resumes.keys() {
+                known.entry(board.clone()).or_default().is_unvouched = true;
+            }
+        }
+        self.vouching.sends = true;
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
@@ -100,11 +119,14 @@ impl JournalWriter {
         told.or_else(|| self.games.get(board).copied()).unwrap_or(0)
     }
 
-    /// Takes note that another gateway gives out our numbers. What was not sent must be compared again, by the next
-    /// process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
+    /// Takes note that another gateway gives out our numbers, or that there is another broker. What was not sent must be compared
+    /// again, by the next process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
     /// number above them, and says which it had.
-    pub(super) fn stand_by(&mut self, was_sending: bool) {
-        if was_sending {
+    pub(super) fn stand_by(&mut self, why: StandBy) {
+        if why.has_rival {
+            (self.vouching.is_whole, self.vouching.had_rival) = (false, true);
+        }
+        if why.was_sending {
             let resumes = self.resumes.iter();
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
             self.floors = last.collect();
@@ -139,14 +161,10 @@ impl JournalWriter {
             .enumerate()
             .map(|(nth, (board, known))| {
                 let lift = self.lift_of(&board, &known);
-                let text = behind(&board, &known, &lift);
+                let notice = notice_of(&board, &known, &lift);
                 if nth < MOST_LINES {
-                    tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+                    tracing::warn!(code = notice.code, "{}", notice.message);
                 }
-                let notice = Notice {
-                    board: Some(board.clone()),
-                    ..Notice::new(notice::JOURNAL_BEHIND, text)
-                };
                 (board, lift, notice)
             })
             .collect();
@@ -173,6 +191,7 @@ impl JournalWriter {
         }
         self.pending.lifted = Some(lifted);
         self.unanswered.clear();
+        self.vouching.is_whole = true;
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
@@ -197,8 +216,7 @@ impl JournalWriter {
             prefix: format!("{}/{board}/", self.gateway),
             floor: certain,
             base: if known.is_above(certain) {
-                // A consumer may know all numbers up to the floor.
-                known.base().max(floor)
+                known.base(floor)
             } else {
                 certain
             },
@@ -281,7 +299,30 @@ pub(super) fn games_of(resume: &Resume) -> Option<u32> {
     state.get("games")?.as_u64()?.try_into().ok()
 }
 
-/// The words of the notice on numbers that jump.
+/// The notice on numbers of a board that jump.
+fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
+    let is_behind = known.last.max(known.ceiling) > lift.floor || lift.games.base > lift.games.floor;
+    let (code, text) = if is_behind {
+        (notice::JOURNAL_BEHIND, behind(board, known, lift))
+    } else {
+        (notice::JOURNAL_UNSURE, unsure(board, lift))
+    };
+    Notice {
+        board: Some(board.to_owned()),
+        ..Notice::new(code, text)
+    }
+}
+
+/// The words of the notice where neither the journal nor the broker vouches for the numbers.
+fn unsure(board: &str, lift: &Lift) -> String {
+    format!(
+        "the last run did not end in order, or its disk took no writes, and the broker does not know how it ended (it lost what it retained, or does not let us read it): events of board {board} may have been sent that this journal does not have: its numbers jump from {} to {}",
+        lift.floor,
+        lift.base + 1
+    )
+}
+
+/// The words of the notice on numbers that the broker knows.
 fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
     let GamesMoved { floor, base, .. } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));

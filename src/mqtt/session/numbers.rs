@@ -8,6 +8,7 @@ use std::{
 use super::BrokerSession;
 use crate::{
     config::Id,
+    journal::StandBy,
     mqtt::{
         claim::STOOD_STILL,
         known::Numbers,
@@ -62,14 +63,19 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let is_anothers = core.claim.was_of_another(core.journal.identity());
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
-        if !was_taken && has_heard && core.claim.holds() && core.readback.compare(&core.journal, is_anothers)
-        {
+        let may_compare = !was_taken && has_heard && core.claim.holds();
+        let seen_off = core.claim.seen_off();
+        if may_compare && core.readback.compare(&core.journal, is_anothers, seen_off) {
             self.begin();
         }
         self.speak();
         let stands_by = self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true);
         if stands_by || was_taken {
-            self.core.journal.stand_by(was_sending).await;
+            let why = StandBy {
+                was_sending,
+                has_rival: true,
+            };
+            self.core.journal.stand_by(why).await;
         }
         if was_taken {
             tracing::warn!(

@@ -1,0 +1,134 @@
+//! Who vouches for the numbers of a journal: that no higher one was sent.
+//!
+//! A process whose disk takes no writes goes on from memory, and then only a broker knows its last numbers. The next
+//! process asks the broker (`writer/lift.rs`). But a broker may have forgotten, or come back as it was before.
+//!
+//! * The journal vouches for itself where the last process ended with everything on the disk, and says so in the file.
+//! * The broker vouches for it where it has told the end of the last process that sent anything, by `offline` and the
+//!   boot id in `info`, and shows no less of a board than it did before.
+//!
+//! Where nobody vouches, the boards go on in a range that nobody can have come to.
+
+use std::{collections::BTreeMap, path::Path};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{batch::Batch, entry::KnownNumbers, place, store::Store};
+
+const TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS shown (board TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;";
+
+/// Who vouches for the numbers of a journal.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Vouching {
+    /// True where the journal has all that was sent.
+    pub(crate) is_whole: bool,
+    /// True where another gateway has given out our numbers.
+    pub(crate) had_rival: bool,
+    /// True once this process may send events.
+    pub(crate) sends: bool,
+    /// The boot id of the last process before this one that may have sent events; none where none has.
+    pub(crate) sender: Option<String>,
+    /// The last number of each board that the broker had in its retained states.
+    pub(crate) shown: BTreeMap<String, u64>,
+    /// The boot id of the process whose end the broker has told: it has known all that came from that process.
+    pub(crate) seen_off: Option<String>,
+}
+
+impl Vouching {
+    /// Marks the boards for whose numbers nobody vouches, among those that the broker knows. `floors` are the last numbers of boards
+    /// that former processes may have sent.
+    pub(super) fn doubt(&self, known: &mut BTreeMap<String, KnownNumbers>, floors: &BTreeMap<String, u64>) {
+        if self.is_whole || self.sender.is_none() && !self.had_rival {
+            return;
+        }
+        for (board, _) in floors.iter().filter(|(_, floor)| **floor > 0) {
+            let now = known.get(board).map_or(0, |known| known.last.max(known.ceiling));
+            if !self.is_vouched(board, now) {
+                known.entry(board.clone()).or_default().is_unvouched = true;
+            }
+        }
+    }
+
+    /// True where a broker that shows number `now` of the board vouches for it.
+    fn is_vouched(&self, board: &str, now: u64) -> bool {
+        // Where another gave out numbers, the broker must have some.
+        if self.had_rival {
+            return now > 0;
+        }
+        let has_seen_all = self.seen_off.is_some() && self.seen_off == self.sender;
+        has_seen_all && self.shown.get(board).is_none_or(|shown| *shown <= now)
+    }
+}
+
+impl Store {
+    /// Makes the table of what the broker has shown. Files of older programs do not have it.
+    pub(super) fn prepare_shown(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch(TABLE)
+    }
+
+    /// The last number of each board that the broker had in its retained states; empty in files of older programs.
+    pub(super) fn shown(&self) -> rusqlite::Result<BTreeMap<String, u64>> {
+        let sql = "SELECT count(*) > 0 FROM sqlite_master WHERE name = 'shown'";
+        if !self.connection.query_row(sql, [], |row| row.get(0))? {
+            return Ok(BTreeMap::new());
+        }
+        let mut statement = self.connection.prepare("SELECT board, seq FROM shown")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    }
+
+    /// The boot id of the last process that may have sent events; none where none has.
+    pub(super) fn sender(&self) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT value FROM meta WHERE key = 'sender'";
+        self.connection.query_row(sql, [], |row| row.get(0)).optional()
+    }
+
+    /// Notes that the process with that boot id may send events from now on.
+    pub(super) fn note_sender(&self, boot: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('sender', ?1)";
+        self.connection.execute(sql, [boot]).map(|_| ())
+    }
+
+    /// Notes that the process ends and that the file at `path` has everything.
+    pub(super) fn note_end(&self, path: &Path) -> rusqlite::Result<()> {
+        let Some(birth) = place::birth(path) else {
+            return Ok(());
+        };
+        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('ended', ?1)";
+        self.connection.execute(sql, [birth]).map(|_| ())
+    }
+
+    /// True where the last process ended with everything in this file. A copy of the file may be an old one.
+    pub(super) fn has_ended(&self, path: &Path) -> rusqlite::Result<bool> {
+        let sql = "SELECT value FROM meta WHERE key = 'ended'";
+        let ended: Option<String> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        Ok(ended.is_some() && ended == place::birth(path))
+    }
+
+    /// Removes the note before anything is sent that the file does not have.
+    pub(super) fn forget_end(&self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM meta WHERE key = 'ended'";
+        self.connection.execute(sql, []).map(|_| ())
+    }
+}
+
+impl Batch {
+    /// Writes what the broker has shown; 0 stands for a board whose states were taken from it.
+    pub(super) fn write_shown(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.shown.is_empty() {
+            return Ok(());
+        }
+        let mut show =
+            connection.prepare_cached("INSERT OR REPLACE INTO shown (board, seq) VALUES (?1, ?2)")?;
+        let mut forget = connection.prepare_cached("DELETE FROM shown WHERE board = ?1")?;
+        for (board, seq) in &self.shown {
+            if *seq > 0 {
+                show.execute(rusqlite::params![board, seq])?;
+            } else {
+                forget.execute([board])?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,262 @@
+//! Neither the disk nor the broker vouches for the numbers of a journal: its boards go on where nobody can have come to.
+
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+use dgt2mqtt::journal::{Journal, KnownNumbers, StandBy, Written};
+
+use crate::{
+    disk::ImageDisk,
+    faults_numbers::copy,
+    journal_faults::{codes, open},
+    journal_place::append,
+};
+
+/// No process comes to such numbers one by one.
+const FAR: u64 = 1_000_000_000;
+
+/// The broker shows `last` of board 7, or with none nothing. Returns the notices on numbers that jump.
+async fn compared(journal: &Journal, last: Option<u64>) -> Vec<&'static str> {
+    let known = last.map(|last| KnownNumbers {
+        last,
+        ..KnownNumbers::default()
+    });
+    let known = known.map(|known| ("7".to_owned(), known));
+    let settled = journal.reconcile(known.into_iter().collect()).await;
+    let mut disputed = journal.disputed();
+    let dispute = async { disputed.wait_for(|is| *is).await.is_ok() };
+    tokio::select! {
+        answer = settled => {
+            answer.unwrap();
+            return Vec::new();
+        }
+        is_disputed = dispute => assert!(is_disputed),
+    }
+    codes(&journal.lift().await)
+}
+
+/// The broker has taken a game of board 7 with that last number.
+async fn show(journal: &Journal, last: u64) {
+    let mut shown = BTreeMap::from([("7".to_owned(), last)]);
+    while !shown.is_empty() {
+        journal.try_shown(&mut shown);
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A process of the boot id `first`, of which the broker has shown number 5, gives out number 6 and is killed. The next one has `second`.
+async fn killed(folder: &Path) -> Journal {
+    let here = folder.join("killed");
+    let (journal, _) = open(&here.join("j.sqlite"));
+    journal.set_boot("first").await;
+    assert_eq!(
+        compared(&journal, None).await,
+        [""; 0],
+        "a journal of which nothing was sent"
+    );
+    append(&journal, "7", 1..=5).await;
+    show(&journal, 5).await;
+    append(&journal, "7", [6]).await;
+    let next = folder.join("next");
+    copy(&here, &next);
+    journal.close().await;
+    std::fs::remove_dir_all(here).unwrap();
+    let (journal, _) = open(&next.join("j.sqlite"));
+    journal.set_boot("second").await;
+    journal
+}
+
+#[tokio::test]
+async fn a_broker_that_does_not_know_the_end_of_the_last_run_or_shows_less_than_it_did_vouches_for_nothing() {
+    let brokers = [
+        (None, None),
+        (Some("before"), Some(5)),
+        (None, Some(5)),
+        (Some("first"), Some(4)),
+        (Some("first"), None),
+    ];
+    for (seen_off, last) in brokers {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = killed(folder.path()).await;
+        append(&journal, "7", [7]).await;
+        if let Some(boot) = seen_off {
+            journal.seen_off(boot).await;
+        }
+        assert_eq!(
+            compared(&journal, last).await,
+            ["journal_unsure"],
+            "{seen_off:?}, {last:?}"
+        );
+        let rows = journal.unacked(0, 100).await;
+        let seqs: Vec<_> = rows.iter().map(|row| row.seq).collect();
+        assert_eq!(
+            seqs[..6],
+            [1, 2, 3, 4, 5, 6],
+            "what the disk has keeps its number"
+        );
+        assert!(seqs[6] > FAR, "{seqs:?}");
+        assert_eq!(journal.resume("7").await.last_seq, seqs[6]);
+        assert_eq!(
+            compared(&journal, None).await,
+            [""; 0],
+            "this process knows its numbers"
+        );
+        journal.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_broker_that_saw_the_end_of_the_last_run_vouches_for_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    journal.seen_off("first").await;
+    assert_eq!(compared(&journal, Some(5)).await, [""; 0]);
+    assert_eq!(journal.resume("7").await.last_seq, 6);
+}
+
+/// Its ceiling may be one of before, too.
+#[tokio::test]
+async fn a_broker_that_may_have_forgotten_is_not_believed_where_it_knows_more_than_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    let known = KnownNumbers {
+        last: 8,
+        ceiling: 64,
+        ..KnownNumbers::default()
+    };
+    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    journal.disputed().wait_for(|is| *is).await.unwrap();
+    assert_eq!(codes(&journal.lift().await), ["journal_behind"]);
+    settled.await.unwrap();
+    assert!(journal.resume("7").await.last_seq > FAR);
+}
+
+/// Its states were taken from the broker, because it is not configured any more.
+#[tokio::test]
+async fn of_a_board_that_was_taken_from_the_broker_nothing_is_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    journal.seen_off("first").await;
+    compared(&journal, Some(5)).await;
+    show(&journal, 0).await;
+    append(&journal, "8", [1]).await;
+    let copied = folder.path().join("copied");
+    copy(&folder.path().join("next"), &copied);
+    let (next, _) = open(&copied.join("j.sqlite"));
+    next.seen_off("second").await;
+    assert_eq!(compared(&next, None).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_journal_of_a_process_that_ended_in_order_vouches_for_itself_but_no_copy_of_it_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    compared(&journal, Some(5)).await;
+    journal.close().await;
+    let (here, copied) = (folder.path().join("next"), folder.path().join("copied"));
+    copy(&here, &copied);
+    let (journal, _) = open(&here.join("j.sqlite"));
+    assert_eq!(compared(&journal, None).await, [""; 0]);
+    let (other, _) = open(&copied.join("j.sqlite"));
+    assert_eq!(
+        compared(&other, None).await,
+        ["journal_unsure"],
+        "it may be an old one"
+    );
+}
+
+/// Its predecessor was killed, and may have sent more than the journal has.
+#[tokio::test]
+async fn a_process_that_never_asked_a_broker_neither_vouches_for_the_one_before_nor_takes_its_place() {
+    for (seen_off, said) in [("first", &[] as &[&str]), ("second", &["journal_unsure"])] {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = killed(folder.path()).await;
+        journal.close().await;
+        let (journal, _) = open(&folder.path().join("next/j.sqlite"));
+        journal.seen_off(seen_off).await;
+        assert_eq!(compared(&journal, Some(5)).await, said);
+    }
+}
+
+/// Another gateway of our name has given out numbers, and a broker that has none at all has forgotten them.
+#[tokio::test]
+async fn where_another_gave_out_numbers_a_broker_without_any_vouches_for_nothing() {
+    let why = |has_rival| StandBy {
+        was_sending: true,
+        has_rival,
+    };
+    for is_anew in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        let (mut journal, _) = open(&path);
+        compared(&journal, None).await;
+        append(&journal, "7", 1..=3).await;
+        journal.stand_by(why(true)).await;
+        append(&journal, "7", [4]).await;
+        if is_anew {
+            journal.close().await;
+            journal = open(&path).0;
+        }
+        assert_eq!(compared(&journal, None).await, ["journal_unsure"]);
+        // It goes to another broker, as the operator wishes.
+        journal.stand_by(why(false)).await;
+        assert_eq!(compared(&journal, None).await, [""; 0]);
+    }
+}
+
+/// Nobody can note on such a disk that numbers are sent.
+#[tokio::test]
+async fn a_process_that_begins_on_a_disk_without_writes_leaves_the_numbers_of_the_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let path = at("disk").join("j.sqlite");
+    disk.set_read_only(true);
+    let (journal, _) = open(&path);
+    append(&journal, "7", [1]).await;
+    assert_eq!(
+        compared(&journal, None).await,
+        ["journal_unsure"],
+        "nor that there was any"
+    );
+    assert!(journal.resume("7").await.last_seq > FAR);
+    journal.close().await;
+    disk.set_read_only(false);
+    let (journal, _) = open(&path);
+    compared(&journal, None).await;
+    append(&journal, "7", 1..=3).await;
+    journal.close().await;
+    disk.set_read_only(true);
+    let (journal, _) = open(&path);
+    assert_eq!(append(&journal, "7", [4]).await, Written::Memory);
+    assert_eq!(compared(&journal, Some(3)).await, ["journal_unsure"]);
+    assert!(journal.resume("7").await.last_seq > FAR);
+    assert_eq!(compared(&journal, Some(3)).await, [""; 0], "once");
+    journal.close().await;
+    disk.set_read_only(false);
+    let (journal, _) = open(&path);
+    assert_eq!(compared(&journal, None).await, [""; 0]);
+    let last = journal.resume("7").await.last_seq;
+    assert_eq!(last, 3, "nobody told it of the other, whose numbers are far away");
+    // Where the disk takes writes again meanwhile, it has them.
+    journal.close().await;
+    disk.set_read_only(true);
+    let (journal, _) = open(&path);
+    append(&journal, "7", [4]).await;
+    assert_eq!(compared(&journal, None).await, ["journal_unsure"]);
+    let last = journal.resume("7").await.last_seq;
+    append(&journal, "7", [last + 1]).await;
+    disk.set_read_only(false);
+    let written = async {
+        while journal.tick().await.in_memory > 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(90), written)
+        .await
+        .unwrap();
+    journal.close().await;
+    let (journal, _) = open(&path);
+    assert_eq!(journal.resume("7").await.last_seq, last + 1);
+}
