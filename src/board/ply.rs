@@ -14,6 +14,8 @@ use shakmaty::{Move, Role, Square, attacks};
 use super::{
     act::IllegalAct,
     candidate::castled,
+    placement::Placement,
+    sensed::Sensed,
     stand::{Stand, targets},
 };
 use crate::time::Millis;
@@ -133,6 +135,15 @@ impl Ply {
     /// True when both are the same half-move, and both were pressed or neither.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         self.kind.same_as(&other.kind) && self.pressed.is_some() == other.pressed.is_some()
+    }
+
+    /// True where the half-move is a castling played on `before`, and the board reads the rook where it stood.
+    #[must_use]
+    pub fn leaves_rook(&self, before: &Placement, sensed: &Sensed) -> bool {
+        let Some(Move::Castle { rook, .. }) = self.kind.legal() else {
+            return false;
+        };
+        sensed.at(rook) == before.at(rook) && self.stand.placement().at(rook) != before.at(rook)
     }
 }
 

@@ -230,9 +230,9 @@ impl Game {
     fn was_seen(&mut self, ctx: &mut Ctx<'_>, k: usize, pressed: Millis) -> bool {
         let best = self.course.lines.best();
         let after = best.plies[k].stand.placement();
-        let unseen = self
-            .stand_before(k)
-            .placement()
+        let before = self.stand_before(k).placement();
+        let is_rook_left = best.plies[k].leaves_rook(before, ctx.sensed);
+        let unseen = before
             .differing(after)
             .into_iter()
             .any(|square| {
@@ -249,6 +249,10 @@ impl Game {
         }
         if resigned::may_have(ctx, &self.course, &self.unread, k, pressed) {
             return false;
+        }
+        // A rook that is read where it stood has not castled, and a dump says it again.
+        if is_rook_left {
+            return played_on;
         }
         !unseen
             || played_on
