@@ -232,17 +232,14 @@ impl Game {
         let after = best.plies[k].stand.placement();
         let before = self.stand_before(k).placement();
         let is_rook_left = best.plies[k].leaves_rook(before, ctx.sensed);
-        let unseen = before
-            .differing(after)
-            .into_iter()
-            .any(|square| {
-                // The opponent lifted a piece that vanished after the press.
-                !after.at(square).is_empty()
-                    && best.placement().at(square) == after.at(square)
-                    && !best.expects(square).is_empty()
-                    && ctx.sensed.at(square).is_empty()
-                    && ctx.sensed.since(square) <= pressed
-            });
+        let unseen = before.differing(after).into_iter().any(|square| {
+            // The opponent lifted a piece that vanished after the press.
+            !after.at(square).is_empty()
+                && best.placement().at(square) == after.at(square)
+                && !best.expects(square).is_empty()
+                && ctx.sensed.at(square).is_empty()
+                && ctx.sensed.since(square) <= pressed
+        });
         let played_on = best.plies.len() > k + 2;
         if unseen && ctx.passed(pressed, ASK_MS) {
             self.presses.ask(ctx, pressed);
