@@ -196,6 +196,7 @@ mod tests {
             retain: false,
             response_topic: None,
             correlation: None,
+            speaker: None,
         };
         assert_eq!(
             echoes(&mut ReadBack::default()),
@@ -229,6 +230,7 @@ mod tests {
                 retain: true,
                 response_topic: None,
                 correlation: None,
+                speaker: None,
             };
             readback.take(&topics, &arrived, |_| false);
         };

@@ -53,16 +53,19 @@ impl Station {
         let (journal, _) = Journal::open(settings, "gw").unwrap();
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let (sender, requests) = mpsc::channel(8);
+        let boot_id = boot_id();
         let settings = PublisherSettings {
             urls: broker.urls.clone(),
-            boot_id: boot_id(),
+            boot_id: boot_id.clone(),
+            journal_at: None,
+            keep_alive: broker.keep_alive,
             commands: true,
             languages: Language::ALL.to_vec(),
             ack_timeout,
             stop_bound: Duration::from_secs(2),
         };
         let boards: Vec<Id> = vec!["7".parse().unwrap(), "8".parse().unwrap()];
-        let dial = RumqttDial::new(broker, topics.status(), Duration::from_secs(2));
+        let dial = RumqttDial::new(broker, topics.status(), Duration::from_secs(2)).speaking_as(&boot_id);
         let (publisher, handle) = Publisher::new(
             dial,
             settings,
