@@ -39,6 +39,7 @@ pub struct Station {
     pub handle: PublisherHandle,
     pub requests: mpsc::Receiver<Request>,
     pub topics: Topics,
+    pub boot_id: String,
     pub stop: CancellationToken,
     pub task: JoinHandle<()>,
 }
@@ -82,6 +83,7 @@ impl Station {
             handle,
             requests,
             topics,
+            boot_id,
             stop,
             task,
         }
