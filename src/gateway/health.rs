@@ -38,8 +38,10 @@ pub struct GatewayInfo {
     /// Its machine.
     host: String,
     /// Seconds of silence after which it pings the broker. One and a half times as long after its last word the broker gives it up.
+    #[serde(default)]
     keep_alive_s: u64,
     /// Seconds from one `health` to the next, at the most.
+    #[serde(default)]
     health_interval_s: u64,
     /// Ids of the boards.
     boards: Vec<String>,

@@ -1,6 +1,7 @@
 //! Who has a name, asked for over lines and at brokers that make the question hard.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     time::{Duration, Instant},
 };
@@ -157,6 +158,70 @@ async fn a_holder_whose_link_stands_still_for_a_while_keeps_the_name() {
     assert_eq!(holder.handle.figures().connects, 1, "the link did not break");
     station.shut_down().await;
     holder.shut_down().await;
+}
+
+/// The boot ids that `info` had.
+fn boots(subscriber: &Subscriber) -> BTreeSet<String> {
+    let all = subscriber.all().into_iter();
+    let infos = all.filter(|got| got.topic == "dgt2mqtt/gw/info");
+    infos.map(|got| got.json()["boot_id"].to_string()).collect()
+}
+
+/// A gateway that waits for the name is killed, and started again, while the link of the holder stands still.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_will_of_one_that_waits_is_not_taken_for_the_holders() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::None).await;
+    let keep_alive = Duration::from_secs(20);
+    let holder = holder_at(ours.path(), proxy.url.clone(), keep_alive, &subscriber).await;
+    proxy.stand_still(true);
+    let (_simulator, config) = one_board(theirs.path(), mosquitto.port);
+    let daemon = Daemon::start(&config);
+    says(&config, "does not answer").await;
+    daemon.kill();
+    subscriber
+        .wait("its will", |got| {
+            got.topic == "dgt2mqtt/gw/status" && got.text() == "offline"
+        })
+        .await;
+    std::fs::remove_file(config.with_file_name("daemon.log")).unwrap();
+    let daemon = Daemon::start(&config);
+    says(&config, "does not answer").await;
+    proxy.stand_still(false);
+    says(&config, "another gateway has our name").await;
+    assert_eq!(boots(&subscriber).len(), 1, "both had the name");
+    assert!(daemon.stop());
+    holder.shut_down().await;
+}
+
+/// As where daemon and broker were killed together, and the broker has kept what it retained.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_had_our_lock_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let (_simulator, config) = one_board(folder.path(), mosquitto.port);
+    let daemon = Daemon::start(&config);
+    subscriber
+        .wait("info", |got| got.topic == "dgt2mqtt/gw/info")
+        .await;
+    daemon.kill();
+    let status = "dgt2mqtt/gw/status";
+    subscriber
+        .wait("its will", |got| got.topic == status && got.text() == "offline")
+        .await;
+    subscriber.publish(status, true, "online", None).await;
+    let daemon = Daemon::start(&config);
+    let deadline = Instant::now() + PATIENCE;
+    while boots(&subscriber).len() < 2 {
+        assert!(Instant::now() < deadline, "it does not take the name");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let log = std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
+    assert!(!log.contains("does not answer"), "{log}");
+    assert!(daemon.stop());
 }
 
 /// The log of a daemon, once it says this.
