@@ -212,7 +212,11 @@ async fn a_process_that_had_our_lock_is_not_waited_for() {
     subscriber
         .wait("its will", |got| got.topic == status && got.text() == "offline")
         .await;
+    let before = births(&subscriber);
     subscriber.publish(status, true, "online", None).await;
+    subscriber
+        .wait("what it left", |_| births(&subscriber) > before)
+        .await;
     let daemon = Daemon::start(&config);
     let deadline = Instant::now() + PATIENCE;
     while boots(&subscriber).len() < 2 {
