@@ -88,6 +88,7 @@ pub(crate) fn message(data: &[u8]) {
         retain: false,
         response_topic: None,
         correlation: None,
+        speaker: None,
     };
     match command::receive(&topics, &arrived, |board| board == "1") {
         Some(Ok(request)) => {

@@ -198,6 +198,7 @@ impl<D: Dial> Subscription<D> {
                 retain: false,
                 expiry: None,
                 correlation: None,
+                speaker: None,
             };
             match link.publish(Ticket(self.count), &message) {
                 Ok(()) => drop(self.waiting.insert(name, (Instant::now(), question))),

@@ -116,10 +116,14 @@ pub(super) fn session(config: &Config, url: &BrokerUrl) -> Result<String, String
         "" => "it does not say on which machine".to_owned(),
         host => format!("on the machine {host}, boot {boot_id}"),
     };
+    // After so long a silence the broker ends a connection.
+    let gives_up = config.broker.keep_alive * 3 / 2;
     Err(format!(
         "the broker lets us in, but another gateway named {:?} is online there ({whose}), and of two of one name one publishes \
-         nothing: give this one another `name` under [gateway], or stop the other",
-        config.gateway.as_str()
+         nothing: give this one another `name` under [gateway], or stop the other. After a power cut it may be this one, until the \
+         broker has noticed, {} s later",
+        config.gateway.as_str(),
+        gives_up.as_secs_f64().ceil()
     ))
 }
 

@@ -390,6 +390,7 @@ impl<D: Dial> Listener<D> {
             retain: false,
             expiry: None,
             correlation: None,
+            speaker: None,
         };
         match link.publish(Ticket(self.count), &message) {
             Ok(()) => drop(self.waiting.insert(name, (Instant::now(), waiting))),

@@ -50,13 +50,10 @@ use crate::{
     config::{Config, Id},
     descriptors,
     journal::{Journal, Notice},
-    mqtt::{
-        self, BrokerFigures, Publisher, PublisherHandle, Redial, Request, StateKey, Topics,
-        rumqtt::RumqttDial,
-    },
+    mqtt::{self, Publisher, PublisherHandle, Redial, Request, StateKey, Topics, rumqtt::RumqttDial},
     notify::notify,
 };
-use parts::{dial, journal_settings, metrics, plans, publisher_settings, tables};
+use parts::{dial, journal_settings, metrics, not_ready, plans, publisher_settings, tables};
 pub use reload::{Controls, LogSwitch};
 
 /// How many commands may wait, for all boards and for one.
@@ -477,17 +474,6 @@ impl Daemon {
             tracing::error!("the journal did not close in time");
         }
     }
-}
-
-/// Why events of the boards do not reach the broker now.
-fn not_ready(broker: &BrokerFigures, troubles: &[Notice]) -> Vec<String> {
-    let away = (!broker.connected).then(|| "no broker is connected".to_owned());
-    let rival = broker.rival.as_ref();
-    let rival = rival.map(|host| format!("another gateway has our name, on the machine {host}"));
-    let troubles = troubles
-        .iter()
-        .map(|notice| format!("{}: {}", notice.code, notice.message));
-    away.into_iter().chain(rival).chain(troubles).collect()
 }
 
 fn task_name(board: &Id) -> String {

@@ -31,8 +31,18 @@ pub struct GatewayInfo {
     boot_id: String,
     /// What tells its journal from any other.
     journal: String,
+    /// Which lock its process holds on its journal, and since which start of the machine: of two processes that say the same the
+    /// earlier one is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    journal_at: Option<String>,
     /// Its machine.
     host: String,
+    /// Seconds of silence after which it pings the broker. One and a half times as long after its last word the broker gives it up.
+    #[serde(default)]
+    keep_alive_s: u64,
+    /// Seconds from one `health` to the next, at the most.
+    #[serde(default)]
+    health_interval_s: u64,
     /// Ids of the boards.
     boards: Vec<String>,
     /// Whether it takes commands.
@@ -65,6 +75,9 @@ impl GatewayInfo {
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
             journal: journal.to_owned(),
+            journal_at: mqtt::journal_at(&config.journal.path),
+            keep_alive_s: config.broker.keep_alive.as_secs(),
+            health_interval_s: config.limits.health_interval.as_secs(),
             host: mqtt::host(),
             boards: config.boards.iter().map(|board| board.id.to_string()).collect(),
             commands: config.commands,

@@ -1,24 +1,34 @@
 //! Decides which of two gateways holds a name that both use at one broker.
 //!
 //! A gateway that finds `status` at `online`, and in `info` the boot id of another, asks for the name's holder. A
-//! holder that lives answers. Then the gateway that asked sends nothing else, and asks again at intervals. If nobody
-//! answers, the name is free. If both hold the name, as after a broken network, the one with the smaller boot id keeps
-//! it.
+//! holder that lives answers. Then the gateway that asked sends nothing else, and asks again at intervals. If both hold the
+//! name, as after a broken network, the one with the smaller boot id keeps it.
+//!
+//! A holder whose link stands still cannot answer. If nobody answers, the name is free where the broker says `offline` of the
+//! holder, where the holder was a former process of ours, or where the broker would have ended the holder's connection by now. Until
+//! then the question is asked again and again. So whoever takes a name has been heard by the broker shortly before, and had time to
+//! hear an answer.
 //!
 //! A process that stood still may have lost its name without a word: nobody answered in its stead. So it asks again before it
 //! sends anything, and compares the numbers of its events with those that the other gave out.
 //!
-//! Some brokers hang up on a word that they do not allow. There the question rests for a while after each such end: the will of the
-//! connection says `offline`, and without the rest it would do so again and again while another gateway is online.
+//! Where a broker refuses words, only `status` and `health` tell that a holder lives. Some brokers hang up on a word that they do not
+//! allow. There the question rests for a while after each such end: the will of the connection says `offline`, and without the
+//! rest it would do so again and again while another gateway is online.
+
+mod holder;
+mod wait;
+
+pub use holder::journal_at;
 
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
+use holder::Info;
 
 use super::{
     link::{Arrived, Ticket},
     paced::{PACE, Paced},
-    rival::Rival,
+    rival::{GONE, Rival},
     topic::Topics,
     word::Word,
 };
@@ -33,12 +43,17 @@ const REST: Duration = Duration::from_secs(60);
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(2_250);
 const _: () = assert!(STOOD_STILL.as_millis() + PACE.as_millis() < ANSWER.as_millis());
 
-/// The fields of `info` that the claim reads.
-#[derive(Debug, Deserialize)]
-struct Info {
-    boot_id: String,
-    /// None where the program is too old to tell.
-    journal: Option<String>,
+/// What this gateway says of itself.
+#[derive(Clone, Debug)]
+pub(super) struct Ourselves {
+    pub(super) boot: String,
+    /// The machine.
+    pub(super) host: String,
+    /// The identity of our journal.
+    pub(super) journal: String,
+    /// Which lock this process holds on it, if it does.
+    pub(super) journal_at: Option<String>,
+    pub(super) keep_alive: Duration,
 }
 
 #[derive(Debug, PartialEq)]
@@ -49,7 +64,7 @@ enum Stage {
     Asking,
     /// The question went out, and the broker has not answered it.
     Asked(Ticket),
-    /// The broker has the question. The holder may answer until then.
+    /// The broker has answered the question, or is asked nothing. What comes from the holder until then is waited for.
     Awaiting(Instant),
     Holding,
     /// Another gateway holds the name; this one asks again at that time.
@@ -59,14 +74,15 @@ enum Stage {
 /// The claim of this gateway.
 #[derive(Debug)]
 pub(super) struct NameClaim {
-    boot: String,
-    host: String,
+    us: Ourselves,
     stage: Stage,
-    /// What the broker retains in `status` and in `info` of the last holder.
+    /// What the broker retains in `status`, and whose word that is, where it tells.
     is_online: bool,
+    speaker: Option<String>,
+    /// What it retains in `info` of the last holder.
     info: Option<Info>,
-    /// The identity of our journal.
-    journal: String,
+    /// The keep-alive that the broker asks for.
+    asked_for: Duration,
     /// The question for the holder, and the answer that this gateway is it.
     question: Paced,
     answer: Paced,
@@ -77,31 +93,42 @@ pub(super) struct NameClaim {
     is_disputed: bool,
     /// Until when the question rests, where the broker hung up on our words and has taken none since.
     rests_until: Option<Instant>,
+    /// True where the broker refused our last word.
+    is_refused: bool,
+    /// Since when nothing is heard of the holder.
+    silent_since: Option<Instant>,
+    /// The machine of the holder that is waited for, and its boot id, once the log has told of it.
+    awaited: Option<(String, String)>,
 }
 
 impl NameClaim {
-    pub(super) fn new(boot: String, host: String, journal: String) -> Self {
+    pub(super) fn new(us: Ourselves) -> Self {
         Self {
-            boot,
-            host,
+            us,
             stage: Stage::Unknown,
             is_online: false,
+            speaker: None,
             info: None,
-            journal,
+            asked_for: Duration::ZERO,
             question: Paced::default(),
             answer: Paced::default(),
             birth: Paced::default(),
             rival: Rival::default(),
             is_disputed: false,
             rests_until: None,
+            is_refused: false,
+            silent_since: None,
+            awaited: None,
         }
     }
 
-    /// Begins a new connection: this gateway must hear again who holds the name.
-    pub(super) fn restart(&mut self) {
+    /// Begins a new connection: this gateway must hear again who holds the name. `asked_for` is the keep-alive that the broker
+    /// asks for, if it does.
+    pub(super) fn restart(&mut self, asked_for: Option<Duration>) {
         self.stage = Stage::Unknown;
-        self.is_online = false;
-        self.info = None;
+        (self.is_online, self.speaker, self.info) = (false, None, None);
+        (self.is_refused, self.silent_since) = (false, None);
+        self.asked_for = asked_for.unwrap_or_default();
         for paced in [&mut self.question, &mut self.answer, &mut self.birth] {
             paced.is_owed = false;
         }
@@ -112,19 +139,24 @@ impl NameClaim {
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, now: Instant) {
         let (topic, payload) = (&arrived.topic, &arrived.payload);
         if *topic == topics.status() {
+            let may_be = self.may_be_online();
             self.is_online = payload == "online";
-            self.other_came_or_went();
+            self.speaker.clone_from(&arrived.speaker);
+            self.heard_status(may_be, now);
         } else if *topic == topics.info() {
             self.info = serde_json::from_slice(payload).ok();
+        } else if *topic == topics.health() && self.is_asking() {
+            self.lives(now);
         } else if *topic == topics.claim()
             && let Some(word) = Word::heard(payload)
-            && word.boot != self.boot
+            && word.boot != self.us.boot
         {
-            self.hear(&word, now);
+            self.hear(&word, GONE, now);
         }
     }
 
-    fn other_came_or_went(&mut self) {
+    /// Acts on `status`. Until now, `may_have_been` says whether the holder could be online.
+    fn heard_status(&mut self, may_have_been: bool, now: Instant) {
         match self.stage {
             // This may be the will of a former connection of ours, which the broker gave up late. It may also be a
             // gateway that does not know of us.
@@ -132,13 +164,19 @@ impl NameClaim {
                 self.birth.is_owed = true;
                 self.answer.is_owed |= self.is_online;
             }
-            Stage::StandingBy(_) if !self.is_online => self.ask(),
+            Stage::StandingBy(_) if !self.may_be_online() => self.ask(now),
+            // Whoever comes back at this time has a moment to say so.
+            Stage::Awaiting(_) if may_have_been && !self.may_be_online() => self.ask(now),
+            _ if self.is_online && self.is_asking() && self.speaker.as_ref() != Some(&self.us.boot) => {
+                self.lives(now);
+            }
             _ => {}
         }
     }
 
-    fn hear(&mut self, word: &Word, now: Instant) {
-        let is_before_us = word.boot < self.boot;
+    /// Takes a word of a gateway that is there for so long.
+    fn hear(&mut self, word: &Word, lasts: Duration, now: Instant) {
+        let is_before_us = word.boot < self.us.boot;
         let holds = self.stage == Stage::Holding;
         let yields = match (word.holds, holds) {
             (true, true) => is_before_us,
@@ -147,14 +185,14 @@ impl NameClaim {
             (false, false) => is_before_us && self.is_asking(),
         };
         self.is_disputed |= word.holds && holds;
-        self.rival.heard(&word.host, now);
+        self.rival.heard(&word.host, now + lasts);
         if (yields || holds)
-            && let Some(left_out) = self.rival.tells_now(&word.boot, yields, now)
+            && let Some(left_out) = self.rival.tells_now(&word.boot, yields, now + lasts, now)
         {
             self.tell_of(word, yields, left_out);
         }
         if yields {
-            self.stage = Stage::StandingBy(now + AGAIN);
+            self.stand_by(now);
         } else if holds {
             self.answer.is_owed = true;
         } else if self.is_asking() {
@@ -165,7 +203,7 @@ impl NameClaim {
 
     /// The log's line on another gateway of our name.
     fn tell_of(&self, word: &Word, yields: bool, left_out: u64) {
-        let is_copy = word.journal.as_ref() == Some(&self.journal);
+        let is_copy = word.journal.as_ref() == Some(&self.us.journal);
         let copy = if is_copy {
             ", with a copy of our journal, as after a memory card was copied"
         } else {
@@ -190,21 +228,21 @@ impl NameClaim {
 
     /// Takes note that the broker has delivered all that it retains. A gateway that cannot hear itself cannot hear
     /// another either.
-    pub(super) fn heard(&mut self, can_hear: bool) {
+    pub(super) fn heard(&mut self, can_hear: bool, now: Instant) {
         if self.stage != Stage::Unknown {
             return;
         }
-        if can_hear && self.is_online && self.info_is_anothers() {
-            self.ask();
+        if can_hear && self.may_be_online() && self.info_is_anothers() {
+            self.ask(now);
         } else {
             self.stage = Stage::Holding;
         }
     }
 
     /// This process stood still, and an answer may lie unread: a question that runs is asked again.
-    pub(super) fn ask_again(&mut self) {
+    pub(super) fn ask_again(&mut self, now: Instant) {
         if self.is_asking() {
-            self.ask();
+            self.ask(now);
         }
     }
 
@@ -212,17 +250,16 @@ impl NameClaim {
     pub(super) fn tick(&mut self, now: Instant) {
         self.rival.tell_left_out(now);
         match self.stage {
-            Stage::Awaiting(until) if until <= now => {
-                self.stage = Stage::Holding;
-                self.rival.left();
-            }
-            Stage::StandingBy(again) if again <= now => self.ask(),
+            Stage::Awaiting(until) if until <= now => self.end_wait(now),
+            Stage::StandingBy(again) if again <= now => self.ask(now),
             _ => {}
         }
     }
 
     fn info_is_anothers(&self) -> bool {
-        self.info.as_ref().is_some_and(|info| info.boot_id != self.boot)
+        self.info
+            .as_ref()
+            .is_some_and(|info| info.boot_id != self.us.boot)
     }
 
     /// True where another gateway had the name, or has it, since this one took it.
@@ -241,10 +278,11 @@ impl NameClaim {
         theirs.is_some_and(|theirs| theirs != ours)
     }
 
-    /// The boot id of the last holder, where the broker has told its end.
+    /// The boot id of the gateway whose end the broker has told.
     pub(super) fn seen_off(&self) -> Option<&str> {
-        let info = self.info.as_ref().filter(|_| !self.is_online);
-        info.map(|info| info.boot_id.as_str())
+        let holder = self.info.as_ref().map(|info| info.boot_id.as_str());
+        // Some brokers do not pass on whose word it is.
+        self.speaker.as_deref().or(holder).filter(|_| !self.is_online)
     }
 
     /// True while this gateway holds the name.
@@ -259,8 +297,7 @@ impl NameClaim {
 
     /// The next word to the other gateways of this name, if it is time for one. It is owed until [`Self::said`].
     pub(super) fn next_word(&self, now: Instant) -> Option<Word> {
-        let rests = self.rests_until.is_some_and(|until| now < until);
-        if self.question.is_due(now) && !rests {
+        if self.question.is_due(now) && !self.rests(now) {
             return Some(self.word(false));
         }
         self.answer.is_due(now).then(|| self.word(true))
@@ -284,8 +321,12 @@ impl NameClaim {
         if is_taken {
             self.rests_until = None;
         }
+        self.is_refused = !is_taken;
         if self.stage == Stage::Asked(ticket) {
-            self.stage = Stage::Awaiting(now + ANSWER);
+            self.stage = self.wait(now);
+            if !is_taken {
+                self.tell_wait(now);
+            }
         }
     }
 
@@ -323,17 +364,26 @@ impl NameClaim {
         matches!(self.stage, Stage::Asking | Stage::Asked(_) | Stage::Awaiting(_))
     }
 
-    fn ask(&mut self) {
-        self.stage = Stage::Asking;
+    /// Asks for the holder. While the question rests, only other signs of life are waited for.
+    fn ask(&mut self, now: Instant) {
         self.question.is_owed = true;
+        self.stage = Stage::Asking;
+        if self.rests(now) {
+            self.stage = self.wait(now);
+            self.tell_wait(now);
+        }
+    }
+
+    fn rests(&self, now: Instant) -> bool {
+        self.rests_until.is_some_and(|until| now < until)
     }
 
     fn word(&self, holds: bool) -> Word {
         Word {
-            boot: self.boot.clone(),
-            host: self.host.clone(),
+            boot: self.us.boot.clone(),
+            host: self.us.host.clone(),
             holds,
-            journal: Some(self.journal.clone()),
+            journal: Some(self.us.journal.clone()),
         }
     }
 }

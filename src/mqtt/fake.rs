@@ -40,7 +40,11 @@ impl Script {
     }
 
     fn connects(&self, window: usize, max_packet: Option<usize>) {
-        self.happens(LinkEvent::Connected { window, max_packet });
+        self.happens(LinkEvent::Connected {
+            window,
+            max_packet,
+            keep_alive: None,
+        });
     }
 
     /// The messages of type `notice` so far: ticket and seq.
@@ -87,6 +91,7 @@ impl BrokerLink for FakeLink {
                 retain: false,
                 response_topic: None,
                 correlation: None,
+                speaker: None,
             }));
             return Ok(());
         }
@@ -156,6 +161,8 @@ impl Scene {
         let settings = PublisherSettings {
             urls: vec!["mqtt://one".parse().unwrap(), "mqtt://two".parse().unwrap()],
             boot_id: "boot".to_owned(),
+            journal_at: None,
+            keep_alive: Duration::from_secs(15),
             commands: true,
             languages: Language::ALL.to_vec(),
             ack_timeout: Duration::from_secs(30),

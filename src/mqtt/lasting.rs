@@ -39,6 +39,10 @@ pub struct PublisherSettings {
     pub urls: Vec<BrokerUrl>,
     /// The boot id: another one after each start of the daemon.
     pub boot_id: String,
+    /// What [`journal_at`](super::journal_at) says of the journal.
+    pub journal_at: Option<String>,
+    /// The keep-alive of the connections.
+    pub keep_alive: Duration,
     /// Whether commands are subscribed to.
     pub commands: bool,
     /// The languages of the texts in events.
@@ -70,6 +74,10 @@ pub struct BrokerFigures {
     /// The machine of another gateway of our name that is there now: each must have a name of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rival: Option<String>,
+    /// The machine of a gateway of our name that the broker calls online and that does not answer, while this one waits for it and
+    /// publishes nothing.
+    #[serde(skip)]
+    pub awaited: Option<String>,
     /// Why the last connection or attempt ended.
     pub last_error: Option<String>,
 }

@@ -1,7 +1,7 @@
 //! One connection to a broker, as the lanes see it. The library behind it can be replaced, and tests put a scripted
 //! broker in its place.
 
-use std::future::Future;
+use std::{future::Future, time::Duration};
 
 use tokio_util::bytes::Bytes;
 
@@ -35,6 +35,8 @@ pub struct Publication {
     pub expiry: Option<u32>,
     /// Correlation data of the request it answers.
     pub correlation: Option<Bytes>,
+    /// The boot id of the gateway that speaks, where the message is about that.
+    pub speaker: Option<String>,
 }
 
 impl Publication {
@@ -47,13 +49,17 @@ impl Publication {
             retain,
             expiry: None,
             correlation: None,
+            speaker: None,
         }
     }
 
     /// Upper bound of the packet's size in bytes, to compare with the broker's limit.
     #[must_use]
     pub fn packet_bound(&self) -> usize {
-        64 + self.topic.len() + self.payload.len() + self.correlation.as_ref().map_or(0, Bytes::len)
+        // The property that names the speaker has a name of its own.
+        let speaker = self.speaker.as_ref().map_or(0, |boot| 16 + boot.len());
+        let correlation = self.correlation.as_ref().map_or(0, Bytes::len);
+        64 + self.topic.len() + self.payload.len() + correlation + speaker
     }
 }
 
@@ -71,6 +77,8 @@ pub struct Arrived {
     pub response_topic: Option<String>,
     /// The correlation data that the answer carries.
     pub correlation: Option<Bytes>,
+    /// The boot id of the gateway that speaks, if it tells.
+    pub speaker: Option<String>,
 }
 
 /// What happens on a connection.
@@ -82,6 +90,8 @@ pub enum LinkEvent {
         window: usize,
         /// The largest packet the broker takes, if it says so.
         max_packet: Option<usize>,
+        /// The keep-alive that the broker asks for, if it does.
+        keep_alive: Option<Duration>,
     },
     /// The broker acknowledged the message.
     Acked(Ticket),

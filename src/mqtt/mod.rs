@@ -36,7 +36,7 @@ mod whereabouts;
 mod window;
 mod word;
 
-pub use claim::host;
+pub use claim::{host, journal_at};
 pub use command::{
     Bind, History, LogAsked, NextRound, PairingsAsked, Refusal, Renumber, Request, ResultsAsked, Target,
 };

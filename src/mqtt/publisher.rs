@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     alarms::Alarms,
     ceilings::Ceilings,
-    claim::{self, NameClaim},
+    claim::{self, NameClaim, Ourselves},
     command::Request,
     lasting::{Beat, BrokerFigures, Lasting, PublisherSettings, StateLog},
     link::{Cause, Closed, Dial},
@@ -47,6 +47,8 @@ pub struct Redial<D> {
     pub dial: D,
     /// Tried in turn.
     pub urls: Vec<BrokerUrl>,
+    /// The keep-alive of the connections.
+    pub keep_alive: Duration,
     /// Whether commands are subscribed to.
     pub commands: bool,
     /// The languages of the texts in events.
@@ -127,11 +129,7 @@ impl<D: Dial> Publisher<D> {
             figures: figures.clone(),
         };
         let core = Lasting {
-            claim: NameClaim::new(
-                settings.boot_id.clone(),
-                claim::host(),
-                journal.identity().to_owned(),
-            ),
+            claim: NameClaim::new(ourselves(&settings, &journal)),
             topics,
             patience: settings.ack_timeout,
             settings,
@@ -282,8 +280,8 @@ impl<D: Dial> Publisher<D> {
         core.settings.urls = redial.urls;
         core.settings.commands = redial.commands;
         core.settings.languages = redial.languages;
-        let (boot, journal) = (core.settings.boot_id.clone(), core.journal.identity().to_owned());
-        core.claim = NameClaim::new(boot, claim::host(), journal);
+        core.settings.keep_alive = redial.keep_alive;
+        core.claim = NameClaim::new(ourselves(&core.settings, &core.journal));
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
         core.shown = ShownGames::default();
@@ -308,5 +306,15 @@ impl<D: Dial> Publisher<D> {
                 return;
             }
         }
+    }
+}
+
+fn ourselves(settings: &PublisherSettings, journal: &Journal) -> Ourselves {
+    Ourselves {
+        boot: settings.boot_id.clone(),
+        host: claim::host(),
+        journal: journal.identity().to_owned(),
+        journal_at: settings.journal_at.clone(),
+        keep_alive: settings.keep_alive,
     }
 }

@@ -205,6 +205,7 @@ mod tests {
             retain: false,
             response_topic: None,
             correlation: None,
+            speaker: None,
         };
         assert_eq!(
             echoes(&mut ReadBack::default()),
@@ -238,6 +239,7 @@ mod tests {
                 retain: true,
                 response_topic: None,
                 correlation: None,
+                speaker: None,
             };
             readback.take(&topics, &arrived, |_| false);
         };

@@ -216,6 +216,7 @@ impl CommandReply {
             retain: false,
             expiry: None,
             correlation: self.correlation,
+            speaker: None,
         }
     }
 }

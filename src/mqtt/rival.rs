@@ -22,14 +22,14 @@ struct Mention {
     /// Whether this gateway gives way to it.
     gives_way: bool,
     at: Instant,
-    /// When it was last heard.
-    heard_at: Instant,
+    /// Until when it is there, if nothing more is heard of it.
+    until: Instant,
 }
 
 /// The other gateways of our name, as far as they were heard.
 #[derive(Debug)]
 pub(super) struct Rival {
-    /// The machine, and when it was last heard.
+    /// The machine, and until when it is there.
     last: Option<(String, Instant)>,
     /// What the log told, by boot id.
     told: BTreeMap<String, Mention>,
@@ -49,25 +49,29 @@ impl Default for Rival {
 impl Rival {
     /// The machine of the other gateway, if there is one now.
     pub(super) fn host(&self, now: Instant) -> Option<&str> {
-        let is_there = |at: &Instant| now.saturating_duration_since(*at) < GONE;
-        let last = self.last.as_ref().filter(|(_, at)| is_there(at));
+        let last = self.last.as_ref().filter(|(_, until)| now < *until);
         last.map(|(host, _)| host.as_str())
     }
 
-    /// Notes a word of a gateway on `host`.
-    pub(super) fn heard(&mut self, host: &str, now: Instant) {
-        self.last = Some((host.to_owned(), now));
+    /// Notes a sign of life of a gateway on `host`, which is there until that time.
+    pub(super) fn heard(&mut self, host: &str, until: Instant) {
+        self.last = Some((host.to_owned(), until));
     }
 
     /// Whether the log is to tell now of the gateway with that boot id, because it is another one, one that was gone, or the name went
     /// from one to the other; or because the log has not told of it for long. Then the answer is how many words were not told
-    /// before.
-    pub(super) fn tells_now(&mut self, boot: &str, gives_way: bool, now: Instant) -> Option<u64> {
-        let is_within = |at: Instant, most| now.saturating_duration_since(at) < most;
+    /// before. It is there until `until`.
+    pub(super) fn tells_now(
+        &mut self,
+        boot: &str,
+        gives_way: bool,
+        until: Instant,
+        now: Instant,
+    ) -> Option<u64> {
         if let Some(told) = self.told.get_mut(boot) {
-            let is_there = is_within(told.heard_at, GONE);
-            if is_there && told.gives_way == gives_way && is_within(told.at, REMIND) {
-                told.heard_at = now;
+            let is_reminded = now.saturating_duration_since(told.at) < REMIND;
+            if now < told.until && told.gives_way == gives_way && is_reminded {
+                told.until = until;
                 return None;
             }
             self.told.remove(boot);
@@ -82,7 +86,7 @@ impl Rival {
         let told = Mention {
             gives_way,
             at: now,
-            heard_at: now,
+            until,
         };
         self.told.insert(boot.to_owned(), told);
         Some(left_out)
@@ -116,8 +120,8 @@ mod tests {
         let (mut rival, start) = (Rival::default(), Instant::now());
         let at = |s: u64| start + Duration::from_secs(s);
         let mut hears = |gives_way, now| {
-            rival.heard("one", now);
-            rival.tells_now("a", gives_way, now).is_some()
+            rival.heard("one", now + GONE);
+            rival.tells_now("a", gives_way, now + GONE, now).is_some()
         };
         let mut lines = (0..1200).step_by(10).filter(|s| hears(false, at(*s)));
         assert_eq!(
@@ -135,7 +139,7 @@ mod tests {
     #[test]
     fn of_a_flood_of_strangers_few_are_told_and_the_rest_is_counted() {
         let (mut rival, now) = (Rival::default(), Instant::now());
-        let lines = (0..10_000).filter(|n| rival.tells_now(&n.to_string(), false, now).is_some());
+        let lines = (0..10_000).filter(|n| rival.tells_now(&n.to_string(), false, now + GONE, now).is_some());
         assert_eq!(lines.count(), MOST as usize);
         assert_eq!(rival.said.overdue(now + Duration::from_secs(60)), Some(9_996));
     }
@@ -147,7 +151,7 @@ mod tests {
         for tenth in 0..6_000 {
             let now = start + Duration::from_millis(tenth * 100);
             counted += rival.said.overdue(now).unwrap_or(0);
-            if let Some(left_out) = rival.tells_now(&tenth.to_string(), false, now) {
+            if let Some(left_out) = rival.tells_now(&tenth.to_string(), false, now + GONE, now) {
                 (lines, counted) = (lines + 1, counted + left_out);
             }
         }
@@ -160,12 +164,12 @@ mod tests {
     fn a_line_tells_how_many_words_came_before_it_that_were_not_told() {
         let (mut rival, start) = (Rival::default(), Instant::now());
         for n in 0..10 {
-            rival.tells_now(&n.to_string(), false, start);
+            rival.tells_now(&n.to_string(), false, start + GONE, start);
         }
         let later = start + Duration::from_secs(60);
-        assert_eq!(rival.tells_now("x", false, later), Some(6));
+        assert_eq!(rival.tells_now("x", false, later + GONE, later), Some(6));
         assert_eq!(
-            rival.tells_now("9", false, later),
+            rival.tells_now("9", false, later + GONE, later),
             Some(0),
             "one that was left out is told later"
         );
@@ -178,7 +182,7 @@ mod tests {
         for second in 0..60 {
             let now = start + Duration::from_secs(second);
             for boot in ["x", "y", "z"] {
-                lines += usize::from(rival.tells_now(boot, false, now).is_some());
+                lines += usize::from(rival.tells_now(boot, false, now + GONE, now).is_some());
             }
         }
         assert_eq!(lines, 3);

@@ -19,8 +19,8 @@ use rumqttc::{
         mqttbytes::{
             Error as PacketError, QoS,
             v5::{
-                ConnAck, ConnectProperties, Filter, LastWill, Packet, PubAck, PubAckReason, Publish,
-                PublishProperties, RetainForwardRule, SubscribeReasonCode,
+                ConnAck, ConnectProperties, Filter, LastWill, LastWillProperties, Packet, PubAck,
+                PubAckReason, Publish, PublishProperties, RetainForwardRule, SubscribeReasonCode,
             },
         },
     },
@@ -47,6 +47,9 @@ const REQUESTS: usize = 64;
 /// The largest packet that the gateway takes, in bytes. It is well above the largest command, so that the gateway can
 /// still answer one that is a little too large.
 pub const MAX_INCOMING_PACKET: u32 = 256 << 10;
+
+/// The user property of `status` that names the boot id of the gateway that it is about.
+const SPEAKER: &str = "boot_id";
 
 /// What the library says, and the reason of an error that it does not name.
 type Polled = (EventLoop, Result<Event, ConnectionError>, Option<String>);
@@ -78,6 +81,8 @@ impl Questions {
 pub struct RumqttDial {
     broker: BrokerConfig,
     will_topic: Option<String>,
+    /// Whose the will is.
+    speaker: Option<String>,
     connect_timeout: Duration,
 }
 
@@ -89,8 +94,16 @@ impl RumqttDial {
         Self {
             broker,
             will_topic: Some(will_topic),
+            speaker: None,
             connect_timeout,
         }
+    }
+
+    /// Has the will name the boot id of the gateway that it is about.
+    #[must_use]
+    pub fn speaking_as(self, boot_id: &str) -> Self {
+        let speaker = Some(boot_id.to_owned());
+        Self { speaker, ..self }
     }
 
     /// Connections without a will, for a command that only listens and asks.
@@ -99,6 +112,7 @@ impl RumqttDial {
         Self {
             broker,
             will_topic: None,
+            speaker: None,
             connect_timeout,
         }
     }
@@ -114,7 +128,14 @@ impl RumqttDial {
             .set_connection_timeout(seconds)
             .set_outgoing_inflight_upper_limit(INFLIGHT_LIMIT);
         if let Some(topic) = &self.will_topic {
-            options.set_last_will(LastWill::new(topic, "offline", QoS::AtLeastOnce, true, None));
+            let properties = self.speaker.as_deref().map(of_speaker);
+            options.set_last_will(LastWill::new(
+                topic,
+                "offline",
+                QoS::AtLeastOnce,
+                true,
+                properties,
+            ));
         }
         let mut properties = ConnectProperties::new();
         properties.session_expiry_interval = Some(0);
@@ -223,6 +244,7 @@ impl BrokerLink for RumqttLink {
         let properties = PublishProperties {
             message_expiry_interval: message.expiry,
             correlation_data: message.correlation.clone(),
+            user_properties: message.speaker.iter().map(|boot| named(boot)).collect(),
             ..PublishProperties::default()
         };
         let qos = match message.qos {
@@ -361,6 +383,26 @@ fn connected(connack: &ConnAck) -> LinkEvent {
         max_packet: properties
             .and_then(|p| p.max_packet_size)
             .map(|max| usize::try_from(max).unwrap_or(usize::MAX)),
+        keep_alive: properties
+            .and_then(|p| p.server_keep_alive)
+            .map(|seconds| Duration::from_secs(u64::from(seconds))),
+    }
+}
+
+fn named(boot: &str) -> (String, String) {
+    (SPEAKER.to_owned(), boot.to_owned())
+}
+
+/// The properties of a will that names whose it is.
+fn of_speaker(boot: &str) -> LastWillProperties {
+    LastWillProperties {
+        delay_interval: None,
+        payload_format_indicator: None,
+        message_expiry_interval: None,
+        content_type: None,
+        response_topic: None,
+        correlation_data: None,
+        user_properties: vec![named(boot)],
     }
 }
 
@@ -379,6 +421,10 @@ fn arrived(publish: Publish) -> Arrived {
         retain: publish.retain,
         response_topic: properties.response_topic,
         correlation: properties.correlation_data,
+        speaker: properties
+            .user_properties
+            .into_iter()
+            .find_map(|(name, boot)| (name == SPEAKER).then_some(boot)),
     }
 }
 

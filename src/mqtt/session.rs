@@ -155,9 +155,10 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             tokio::select! {
                 event = self.link.next() => match event {
                     LinkEvent::Closed(closed) => return Some(closed),
-                    LinkEvent::Connected { window, max_packet } => {
+                    LinkEvent::Connected { window, max_packet, keep_alive } => {
                         log.back(address);
                         self.connected(address, window, max_packet);
+                        self.read_back(keep_alive);
                     }
                     event => self.handle(event),
                 },
@@ -190,7 +191,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             figures.broker = Some(address.to_owned());
             figures.connects += 1;
         });
-        self.read_back();
     }
 
     /// Sends the birth. The lanes send the table and the backlog after it.
@@ -214,7 +214,11 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
     }
 
     fn say(&mut self, word: &'static str) {
-        let message = Publication::plain(self.core.topics.status(), word, true);
+        let speaker = Some(self.core.settings.boot_id.clone());
+        let message = Publication {
+            speaker,
+            ..Publication::plain(self.core.topics.status(), word, true)
+        };
         self.send(&message, Sent::Word);
     }
 
@@ -377,8 +381,12 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             // The message to ourselves will not come back.
             Sent::Echo => self.core.readback.end(),
-            // No other gateway hears of it, and so the answer will not come in time.
-            Sent::Claim => self.core.claim.answered(ticket, false, now),
+            // No other gateway hears of it, and so no answer will come.
+            Sent::Claim => {
+                self.core.claim.answered(ticket, false, now);
+                let topic = self.core.topics.claim();
+                self.alarm(&topic, &format!("{reason}: {}", blame::NO_WORDS));
+            }
         }
         self.refused = Some((sent, now));
     }

@@ -257,6 +257,7 @@ impl States {
             retain: true,
             expiry: slot.key.expiry,
             correlation: None,
+            speaker: None,
         })
     }
 

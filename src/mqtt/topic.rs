@@ -107,7 +107,7 @@ impl Topics {
     /// Filters of the topics that tell who has our name.
     #[must_use]
     pub fn claim_filters(&self) -> Vec<String> {
-        vec![self.status(), self.info(), self.claim()]
+        vec![self.status(), self.info(), self.health(), self.claim()]
     }
 
     /// Filters of the topics that tell what the broker knows of our numbers.

@@ -27,13 +27,17 @@ impl Word {
     /// The word in a message, if it may be one of a gateway. Its texts go into the log and into `health`, and whoever may
     /// write to the broker chooses them: so they are short.
     pub(super) fn heard(payload: &[u8]) -> Option<Self> {
-        let mut word: Self = serde_json::from_slice(payload).ok()?;
-        let mut identities = std::iter::once(&word.boot).chain(&word.journal);
+        serde_json::from_slice::<Self>(payload).ok()?.bounded()
+    }
+
+    /// The same with short texts; none where an identity is too long for one.
+    pub(super) fn bounded(mut self) -> Option<Self> {
+        let mut identities = std::iter::once(&self.boot).chain(&self.journal);
         if identities.any(|identity| identity.len() > MOST_IDENTITY) {
             return None;
         }
-        word.host = shortened(&word.host.replace(char::is_control, "?"), MOST_HOST);
-        Some(word)
+        self.host = shortened(&self.host.replace(char::is_control, "?"), MOST_HOST);
+        Some(self)
     }
 }
 

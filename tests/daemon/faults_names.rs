@@ -2,6 +2,7 @@
 //! of one serial number neither gets the other's game.
 
 use std::{
+    collections::BTreeSet,
     io::{BufRead, BufReader, Write as _},
     net::TcpStream,
     path::{Path, PathBuf},
@@ -29,6 +30,7 @@ use crate::{
     numbered::numbered,
     offences::FROM_THE_ARRAY,
     page::Server,
+    proxy::{Fault, Proxy},
     replayed::{Played, taped},
     retold::{Retold, Tally},
     seed::in_rounds,
@@ -274,7 +276,54 @@ async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
     }
 }
 
-/// A machine sleeps for less time than the broker takes to give its connection up, and the other gateway takes the name.
+/// Nothing breaks: the holder's connection stands still, and goes on before the broker would give it up.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_stands_still_while_another_of_the_name_comes_gives_no_number_twice() {
+    Tally::of_rounds(AT_ONCE, a_link_stands_still).await;
+}
+
+async fn a_link_stands_still(mut rng: Rng, tally: &Tally) {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let proxy = Proxy::before(mosquitto.port, &[], Fault::None).await;
+    let mut gateway = |name, port| {
+        let game = FROM_THE_ARRAY[rng.usize(..FROM_THE_ARRAY.len())];
+        Gateway::prepare(&folder.path().join(name), port).with_game(game, Wiring::Alone)
+    };
+    let mut first = gateway("first", proxy.url.port);
+    let mut second = gateway("second", mosquitto.port);
+    first.start();
+    more(&subscriber, 3, &mut rng).await;
+    proxy.stand_still(true);
+    second.start();
+    tokio::time::sleep(Duration::from_millis(rng.u64(3000..7000))).await;
+    proxy.stand_still(false);
+    second.says("another gateway has our name").await;
+    first.says("another gateway of our name").await;
+    more(&subscriber, 4, &mut rng).await;
+    let infos = subscriber
+        .all()
+        .into_iter()
+        .filter(|got| got.topic == "dgt2mqtt/gw/info");
+    let boots: BTreeSet<_> = infos.map(|got| got.json()["boot_id"].to_string()).collect();
+    assert_eq!(boots.len(), 1, "both had the name");
+    first.tells_all(&subscriber).await;
+    first.end(false);
+    second.tells_all(&subscriber).await;
+    second.end(false);
+    let told = events(&subscriber);
+    for id in first.ids() {
+        numbered(&told, id).unwrap_or_else(|wrong| panic!("{wrong}"));
+    }
+    for gateway in [&first, &second] {
+        let kept = journal(&gateway.config, GAME);
+        let is_taken_up = kept.iter().any(|event| event["code"] == "journal_behind");
+        tally.take("a link that stands still", &gateway.retold(), is_taken_up);
+    }
+}
+
+/// A machine sleeps, and the other gateway takes the name when the broker has noticed, or would have.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_that_slept_while_another_took_its_name_asks_before_it_sends() {
     in_rounds(|rng| async move {
@@ -289,6 +338,11 @@ async fn one_sleeps(mut rng: Rng, is_other_gone: bool) {
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let [mut first, mut second] =
         ["first", "second"].map(|name| Gateway::prepare(&folder.path().join(name), mosquitto.port));
+    for gateway in [&first, &second] {
+        let config = std::fs::read_to_string(&gateway.config).unwrap();
+        let config = config.replace("[broker]\n", "[broker]\nkeep_alive = 5\n");
+        std::fs::write(&gateway.config, config).unwrap();
+    }
     first.start();
     more(&subscriber, 3, &mut rng).await;
     first.signal("STOP");

@@ -163,6 +163,8 @@ async fn many_boards_with_full_backlogs_reconnect() {
         RumqttDial::new(plain(vec![url.clone()]), topics.status(), Duration::from_secs(2)),
         PublisherSettings {
             boot_id: "boot".to_owned(),
+            journal_at: None,
+            keep_alive: Duration::from_secs(15),
             urls: vec![url],
             commands: false,
             languages: Language::ALL.to_vec(),

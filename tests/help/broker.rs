@@ -65,6 +65,11 @@ impl Mosquitto {
         Self::start_keeping(folder, "allow_anonymous true", "", 1_000)
     }
 
+    /// One that refuses what it does not allow, and does not hang up on it.
+    pub fn start_refusing(folder: &Path, access: &str) -> Self {
+        Self::start_keeping(folder, access, "", 1_000)
+    }
+
     fn start_keeping(folder: &Path, access: &str, listener: &str, most: usize) -> Self {
         let port = free_port();
         let text = format!(

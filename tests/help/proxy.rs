@@ -52,6 +52,7 @@ pub struct Proxy {
     faults: Arc<Mutex<Plan>>,
     pub injected: Arc<AtomicUsize>,
     released: watch::Sender<bool>,
+    stands: watch::Sender<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -75,6 +76,7 @@ impl Proxy {
         let injected = Arc::new(AtomicUsize::new(0));
         let (plan, count) = (faults.clone(), injected.clone());
         let (released, is_released) = watch::channel(false);
+        let (stands, is_still) = watch::channel(false);
         let task = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
@@ -83,7 +85,13 @@ impl Proxy {
                     plan.first.pop_front().unwrap_or(plan.then)
                 };
                 count.fetch_add(usize::from(fault != Fault::None), Ordering::Relaxed);
-                connections.spawn(serve(client, broker, fault, is_released.clone()));
+                connections.spawn(serve(
+                    client,
+                    broker,
+                    fault,
+                    is_released.clone(),
+                    is_still.clone(),
+                ));
             }
         });
         Self {
@@ -91,6 +99,7 @@ impl Proxy {
             faults,
             injected,
             released,
+            stands,
             task,
         }
     }
@@ -98,6 +107,11 @@ impl Proxy {
     /// What later connections get.
     pub fn then(&self, fault: Fault) {
         self.faults.lock().unwrap().then = fault;
+    }
+
+    /// Has all connections stand still, in both directions, or go on. Nothing is lost.
+    pub fn stand_still(&self, stands: bool) {
+        self.stands.send_replace(stands);
     }
 
     /// Lets the acknowledgements go that were held.
@@ -112,7 +126,18 @@ impl Drop for Proxy {
     }
 }
 
-async fn serve(client: TcpStream, broker: u16, fault: Fault, released: watch::Receiver<bool>) {
+/// Waits while the connections stand still.
+async fn goes_on(still: &mut watch::Receiver<bool>) {
+    let _ = still.wait_for(|still| !still).await;
+}
+
+async fn serve(
+    client: TcpStream,
+    broker: u16,
+    fault: Fault,
+    released: watch::Receiver<bool>,
+    still: watch::Receiver<bool>,
+) {
     match fault {
         Fault::Refuse => return,
         Fault::Mute => {
@@ -130,8 +155,8 @@ async fn serve(client: TcpStream, broker: u16, fault: Fault, released: watch::Re
     let (from_server, to_server) = server.into_split();
     // Either end takes the other with it.
     tokio::select! {
-        () = up(from_client, to_server, fault) => {}
-        () = down(from_server, to_client, fault, released) => {}
+        () = up(from_client, to_server, fault, still.clone()) => {}
+        () = down(from_server, to_client, fault, released, still) => {}
     }
 }
 
@@ -160,7 +185,7 @@ async fn up_to(forbidden: &[&str], mut from: OwnedReadHalf, mut to: OwnedWriteHa
     }
 }
 
-async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
+async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault, mut still: watch::Receiver<bool>) {
     if let Fault::HangsUpOn(topics) = fault {
         return up_to(topics, from, to).await;
     }
@@ -176,6 +201,7 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault) {
         let Ok(count @ 1..) = from.read(&mut buffer).await else {
             return;
         };
+        goes_on(&mut still).await;
         let pass = count.min(left);
         left -= pass;
         if let Fault::Slow(rate) = fault {
@@ -205,11 +231,13 @@ async fn down(
     mut to: OwnedWriteHalf,
     fault: Fault,
     mut released: watch::Receiver<bool>,
+    mut still: watch::Receiver<bool>,
 ) {
     let (out, mut packets) = tokio::sync::mpsc::unbounded_channel::<Vec<u8>>();
     let (late, mut delayed) = tokio::sync::mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let writer = async {
         while let Some(packet) = packets.recv().await {
+            goes_on(&mut still).await;
             if to.write_all(&packet).await.is_err() {
                 return;
             }

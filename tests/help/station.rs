@@ -39,6 +39,7 @@ pub struct Station {
     pub handle: PublisherHandle,
     pub requests: mpsc::Receiver<Request>,
     pub topics: Topics,
+    pub boot_id: String,
     pub stop: CancellationToken,
     pub task: JoinHandle<()>,
 }
@@ -53,16 +54,19 @@ impl Station {
         let (journal, _) = Journal::open(settings, "gw").unwrap();
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let (sender, requests) = mpsc::channel(8);
+        let boot_id = boot_id();
         let settings = PublisherSettings {
             urls: broker.urls.clone(),
-            boot_id: boot_id(),
+            boot_id: boot_id.clone(),
+            journal_at: None,
+            keep_alive: broker.keep_alive,
             commands: true,
             languages: Language::ALL.to_vec(),
             ack_timeout,
             stop_bound: Duration::from_secs(2),
         };
         let boards: Vec<Id> = vec!["7".parse().unwrap(), "8".parse().unwrap()];
-        let dial = RumqttDial::new(broker, topics.status(), Duration::from_secs(2));
+        let dial = RumqttDial::new(broker, topics.status(), Duration::from_secs(2)).speaking_as(&boot_id);
         let (publisher, handle) = Publisher::new(
             dial,
             settings,
@@ -79,6 +83,7 @@ impl Station {
             handle,
             requests,
             topics,
+            boot_id,
             stop,
             task,
         }

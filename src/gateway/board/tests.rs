@@ -22,6 +22,8 @@ fn shared(journal: Journal) -> BoardContext {
     let settings = PublisherSettings {
         urls: Vec::new(),
         boot_id: "b".to_owned(),
+        journal_at: None,
+        keep_alive: Duration::from_secs(15),
         commands: false,
         languages: Language::ALL.to_vec(),
         ack_timeout: Duration::from_secs(30),

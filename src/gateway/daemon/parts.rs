@@ -15,8 +15,8 @@ use crate::{
         lines::{self, LinePlans},
         metrics::Metrics,
     },
-    journal::JournalSettings,
-    mqtt::{PublisherSettings, Topics, rumqtt::RumqttDial},
+    journal::{JournalSettings, Notice},
+    mqtt::{self, BrokerFigures, PublisherSettings, Topics, rumqtt::RumqttDial},
 };
 
 /// How many events may wait in memory while the disk refuses.
@@ -96,7 +96,7 @@ pub(super) fn journal_settings(config: &Config) -> JournalSettings {
 /// second gateway of our name connected beside this one, and each hears of the other.
 pub(super) fn dial(config: &Config, boot_id: &str) -> RumqttDial {
     let status = Topics::new(&config.base_topic, &config.gateway).status();
-    RumqttDial::new(broker_of(config, boot_id), status, CONNECT_TIMEOUT)
+    RumqttDial::new(broker_of(config, boot_id), status, CONNECT_TIMEOUT).speaking_as(boot_id)
 }
 
 fn broker_of(config: &Config, boot_id: &str) -> BrokerConfig {
@@ -110,6 +110,8 @@ fn broker_of(config: &Config, boot_id: &str) -> BrokerConfig {
 pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
     PublisherSettings {
         boot_id: boot_id.to_owned(),
+        journal_at: mqtt::journal_at(&config.journal.path),
+        keep_alive: config.broker.keep_alive,
         urls: config.broker.urls.clone(),
         commands: config.commands,
         languages: config.broker.languages.clone(),
@@ -117,4 +119,25 @@ pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSet
         // Good-bye may take a second or two beyond that.
         stop_bound: config.limits.shutdown_timeout / 4,
     }
+}
+
+/// Why events of the boards do not reach the broker now.
+pub(super) fn not_ready(broker: &BrokerFigures, troubles: &[Notice]) -> Vec<String> {
+    let away = (!broker.connected).then(|| "no broker is connected".to_owned());
+    let rival = broker.rival.as_ref();
+    let rival = rival.map(|host| format!("another gateway has our name, on the machine {host}"));
+    let awaited = broker.awaited.as_ref();
+    let awaited = awaited.map(|host| {
+        format!(
+            "the broker says that a gateway of our name is online, on {host}, and that one does not answer"
+        )
+    });
+    let troubles = troubles
+        .iter()
+        .map(|notice| format!("{}: {}", notice.code, notice.message));
+    away.into_iter()
+        .chain(rival)
+        .chain(awaited)
+        .chain(troubles)
+        .collect()
 }

@@ -196,6 +196,7 @@ impl Daemon {
         let redial = Redial {
             dial: dial(config, &self.boot_id),
             urls: config.broker.urls.clone(),
+            keep_alive: config.broker.keep_alive,
             commands: config.commands,
             languages: config.broker.languages.clone(),
         };

@@ -4,7 +4,13 @@ use super::*;
 use crate::mqtt::rival::GONE;
 
 fn claim(boot: &str, host: &str) -> NameClaim {
-    NameClaim::new(boot.to_owned(), host.to_owned(), format!("journal of {host}"))
+    NameClaim::new(Ourselves {
+        boot: boot.to_owned(),
+        host: host.to_owned(),
+        journal: format!("journal of {host}"),
+        journal_at: Some(format!("lock of {host}")),
+        keep_alive: Duration::from_secs(15),
+    })
 }
 
 fn topics() -> Topics {
@@ -18,15 +24,33 @@ fn hears(claim: &mut NameClaim, topic: String, payload: &[u8], now: Instant) {
         retain: true,
         response_topic: None,
         correlation: None,
+        speaker: None,
     };
     claim.take(&topics(), &arrived, now);
 }
 
 fn found(claim: &mut NameClaim, boot: &str, now: Instant) {
+    found_info(claim, &format!("{{\"boot_id\":\"{boot}\"}}"), now);
+}
+
+/// Finds `online`, and in `info` what a holder left.
+fn found_info(claim: &mut NameClaim, info: &str, now: Instant) {
     hears(claim, topics().status(), b"online", now);
-    let info = format!("{{\"boot_id\":\"{boot}\"}}");
     hears(claim, topics().info(), info.as_bytes(), now);
-    claim.heard(true);
+    claim.heard(true, now);
+}
+
+/// How long a holder may live unheard, with the usual settings: one and a half keep-alives, and five seconds.
+const UNHEARD: Duration = Duration::from_millis(27_500);
+
+/// When it takes the name, if nobody answers and the broker takes each word. No later than after three minutes.
+fn takes(claim: &mut NameClaim, from: Instant) -> Option<Duration> {
+    let step = Duration::from_millis(100);
+    (0..1_800).map(|tenth| step * tenth).find(|after| {
+        claim.tick(from + *after);
+        while says(claim, from + *after).is_some() {}
+        claim.holds()
+    })
 }
 
 #[test]
@@ -42,6 +66,19 @@ fn who_wrote_another_journal_was_another() {
     assert!(!told(r#"{"boot_id":"a","journal":"ours"}"#));
     assert!(!told(r#"{"boot_id":"a"}"#), "an older program does not tell");
     assert!(!told(""));
+}
+
+#[test]
+fn offline_tells_whose_end_the_broker_saw() {
+    let now = Instant::now();
+    let mut claim = claim("b", "one");
+    hears(&mut claim, topics().info(), br#"{"boot_id":"a"}"#, now);
+    hears(&mut claim, topics().status(), b"online", now);
+    assert_eq!(claim.seen_off(), None);
+    hears(&mut claim, topics().status(), b"offline", now);
+    assert_eq!(claim.seen_off(), Some("a"));
+    claim.speaker = Some("c".to_owned());
+    assert_eq!(claim.seen_off(), Some("c"));
 }
 
 /// The ticket of all words that the broker acknowledges at once.
@@ -66,17 +103,14 @@ fn tell(from: &mut NameClaim, to: &mut NameClaim, now: Instant) {
 fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
     let now = Instant::now();
     let mut claim = claim("b", "one");
-    claim.heard(true);
+    claim.heard(true, now);
     assert!(claim.holds());
-    claim.restart();
+    claim.restart(None);
     found(&mut claim, "b", now);
     assert!(claim.holds());
-    claim.restart();
+    claim.restart(None);
     found(&mut claim, "gone", now);
-    assert!(!claim.holds());
-    says(&mut claim, now);
-    claim.tick(now + ANSWER);
-    assert!(claim.holds(), "nobody answered");
+    assert_eq!(takes(&mut claim, now), Some(UNHEARD), "nobody answered");
 }
 
 /// Both find the name of a gateway that is gone. The second one comes when the first has asked.
@@ -90,8 +124,12 @@ fn of_two_that_ask_the_one_that_asked_first_asks_again_and_one_gets_the_name() {
     found(&mut second, "gone", later);
     tell(&mut second, &mut first, later);
     tell(&mut first, &mut second, later);
-    for claim in [&mut first, &mut second] {
-        claim.tick(later + ANSWER);
+    for tenth in 0..300 {
+        let now = later + Duration::from_millis(tenth * 100);
+        first.tick(now);
+        second.tick(now);
+        tell(&mut second, &mut first, now);
+        tell(&mut first, &mut second, now);
     }
     assert!(first.holds() && !second.holds());
 }
@@ -103,11 +141,15 @@ fn whoever_stood_still_while_it_asked_asks_again() {
     let mut claim = claim("b", "two");
     found(&mut claim, "a", start);
     assert!(says(&mut claim, start).is_some());
-    let late = start + ANSWER;
-    claim.ask_again();
+    let late = start + UNHEARD;
+    claim.ask_again(late);
     claim.tick(late);
     assert!(!claim.holds());
     assert!(says(&mut claim, late).is_some_and(|word| !word.holds));
+    claim.tick(late + ANSWER - Duration::from_millis(1));
+    assert!(!claim.holds(), "the answer may be read yet");
+    claim.tick(late + ANSWER);
+    assert!(claim.holds());
 }
 
 #[test]
@@ -122,10 +164,7 @@ fn a_name_is_not_taken_before_its_holder_was_asked_and_had_time_to_answer() {
     assert!(claim.next_word(late).is_some(), "the question is still owed");
     says(&mut claim, late);
     assert!(claim.next_word(late + PACE).is_none());
-    claim.tick(late + ANSWER - Duration::from_millis(1));
-    assert!(!claim.holds(), "the holder has time yet");
-    claim.tick(late + ANSWER);
-    assert!(claim.holds());
+    assert_eq!(takes(&mut claim, late), Some(UNHEARD));
 }
 
 /// On a slow line the question is under way for longer than a holder may take to answer.
@@ -143,11 +182,11 @@ fn the_time_for_an_answer_begins_when_the_broker_has_the_question() {
     claim.tick(late);
     assert!(!claim.holds(), "the broker does not have the question");
     // This process stood still and asks again. What the broker says of the first question tells nothing of the second.
-    claim.ask_again();
+    claim.ask_again(late);
     claim.answered(Ticket(1), true, late);
     asks(&mut claim, 2, late);
     claim.answered(Ticket(1), true, late);
-    claim.tick(late + ANSWER);
+    claim.tick(late + UNHEARD);
     assert!(!claim.holds());
     // Somebody else asks meanwhile, and the question is repeated: that does not put the time off.
     let stranger = br#"{"boot":"c","host":"three","holds":false}"#;
@@ -155,9 +194,12 @@ fn the_time_for_an_answer_begins_when_the_broker_has_the_question() {
     asks(&mut claim, 3, late + PACE);
     claim.answered(Ticket(2), true, late + ANSWER);
     claim.answered(Ticket(3), true, late + ANSWER + PACE);
-    claim.tick(late + 2 * ANSWER - Duration::from_millis(1));
+    hears(&mut claim, topics().status(), b"offline", late + ANSWER + PACE);
+    asks(&mut claim, 4, late + ANSWER + PACE);
+    claim.answered(Ticket(4), true, late + 2 * ANSWER);
+    claim.tick(late + 3 * ANSWER - Duration::from_millis(1));
     assert!(!claim.holds(), "the holder has time yet");
-    claim.tick(late + 2 * ANSWER);
+    claim.tick(late + 3 * ANSWER);
     assert!(claim.holds());
 }
 
@@ -168,18 +210,26 @@ fn where_the_broker_hangs_up_on_words_the_question_rests_and_answers_do_not() {
     found(&mut claim, "a", start);
     says(&mut claim, start);
     claim.hung_up_on(start);
-    claim.restart();
+    claim.restart(None);
     found(&mut claim, "a", start);
     let later = start + REST;
+    for second in 0..REST.as_secs() {
+        let now = start + Duration::from_secs(second);
+        claim.tick(now);
+        if second % 30 == 29 {
+            hears(&mut claim, topics().health(), b"{}", now);
+        }
+    }
     claim.tick(later - PACE);
     assert!(claim.next_word(later - PACE).is_none() && !claim.holds() && claim.is_hung());
     assert!(says(&mut claim, later).is_some_and(|word| !word.holds));
     assert!(!claim.is_hung(), "the broker has taken it");
-    claim.tick(later + ANSWER);
-    claim.hung_up_on(later + ANSWER);
+    assert!(takes(&mut claim, later).is_some());
+    let later = later + REST;
+    claim.hung_up_on(later);
     let question = br#"{"boot":"c","host":"two","holds":false}"#;
-    hears(&mut claim, topics().claim(), question, later + ANSWER);
-    assert!(says(&mut claim, later + ANSWER).is_some_and(|word| word.holds));
+    hears(&mut claim, topics().claim(), question, later);
+    assert!(says(&mut claim, later).is_some_and(|word| word.holds));
 }
 
 #[test]
@@ -187,7 +237,7 @@ fn the_second_stays_away_until_the_first_is_gone() {
     let now = Instant::now();
     let mut first = claim("z", "one");
     let mut second = claim("a", "two");
-    first.heard(true);
+    first.heard(true, now);
     found(&mut second, "z", now);
     tell(&mut second, &mut first, now);
     tell(&mut first, &mut second, now);
@@ -200,7 +250,7 @@ fn the_second_stays_away_until_the_first_is_gone() {
     second.tick(now + PACE + ANSWER);
     assert!(second.holds());
     // The first gateway connects again and finds that it no longer holds the name.
-    first.restart();
+    first.restart(None);
     found(&mut first, "a", now);
     tell(&mut first, &mut second, now);
     tell(&mut second, &mut first, now + PACE);
@@ -214,7 +264,7 @@ fn a_holder_notices_that_another_had_the_name() {
     let mut first = claim("a", "one");
     let info = |boot: &str| format!("{{\"boot_id\":\"{boot}\"}}");
     hears(&mut first, topics().info(), info("before").as_bytes(), now);
-    first.heard(true);
+    first.heard(true, now);
     first.take_over();
     assert!(
         first.holds() && !first.was_taken(),
@@ -224,14 +274,14 @@ fn a_holder_notices_that_another_had_the_name() {
     hears(&mut first, topics().info(), info("b").as_bytes(), now);
     assert!(first.was_taken());
     // Or the other is gone when it connects again.
-    first.restart();
+    first.restart(None);
     hears(&mut first, topics().status(), b"offline", now);
     hears(&mut first, topics().info(), info("b").as_bytes(), now);
-    first.heard(true);
+    first.heard(true, now);
     assert!(first.was_taken());
-    first.restart();
+    first.restart(None);
     hears(&mut first, topics().info(), info("a").as_bytes(), now);
-    first.heard(true);
+    first.heard(true, now);
     assert!(first.holds() && !first.was_taken());
 }
 
@@ -240,8 +290,8 @@ fn of_two_holders_one_remains() {
     let now = Instant::now();
     let mut first = claim("a", "one");
     let mut second = claim("b", "two");
-    first.heard(true);
-    second.heard(true);
+    first.heard(true, now);
+    second.heard(true, now);
     hears(&mut first, topics().status(), b"online", now);
     tell(&mut first, &mut second, now);
     assert!(first.takes_birth(now) && first.holds() && !second.holds());
@@ -251,7 +301,7 @@ fn of_two_holders_one_remains() {
 fn a_flood_of_words_has_two_answers_a_second_and_whoever_asks_is_answered_in_time() {
     let start = Instant::now();
     let mut holder = claim("h", "one");
-    holder.heard(true);
+    holder.heard(true, start);
     let (mut answers, mut asked_at) = (0, None);
     for ms in 0..10_000 {
         let now = start + Duration::from_millis(ms);
@@ -285,20 +335,164 @@ fn a_word_of_an_older_program_is_understood_and_ours_tells_the_journal() {
 }
 
 #[test]
-fn one_that_stands_by_takes_a_name_that_fell_silent_within_thirteen_seconds() {
+fn one_that_stands_by_takes_a_name_that_fell_silent_when_the_broker_would_have_noticed() {
     let start = Instant::now();
     let (mut first, mut second) = (claim("z", "one"), claim("a", "two"));
-    first.heard(true);
+    first.heard(true, start);
     found(&mut second, "z", start);
     tell(&mut second, &mut first, start);
     tell(&mut first, &mut second, start);
     // The first falls silent, and no will is set right.
-    let mut took = None;
-    for tenth in 0..300 {
-        let now = start + Duration::from_millis(tenth * 100);
-        second.tick(now);
-        while says(&mut second, now).is_some() {}
-        took = took.or_else(|| second.holds().then_some(now - start));
+    assert_eq!(takes(&mut second, start), Some(AGAIN + UNHEARD));
+}
+
+/// The link of the holder stands still. Its answer to any of the questions comes in time.
+#[test]
+fn a_holder_that_answers_late_keeps_the_name() {
+    for late in (0..27).map(Duration::from_secs) {
+        let start = Instant::now();
+        let (mut holder, mut other) = (claim("h", "one"), claim("b", "two"));
+        holder.heard(true, start);
+        found(&mut other, "h", start);
+        let mut questions = Vec::new();
+        for tenth in 0..=late.as_secs() * 10 {
+            let now = start + Duration::from_millis(tenth * 100);
+            other.tick(now);
+            questions.extend(says(&mut other, now));
+        }
+        assert!(!other.holds() && questions.iter().all(|word| !word.holds));
+        for word in questions {
+            let word = serde_json::to_vec(&word).unwrap();
+            hears(&mut holder, topics().claim(), &word, start + late);
+        }
+        tell(&mut holder, &mut other, start + late);
+        assert!(other.stands_by() && holder.holds(), "{late:?}");
     }
-    assert_eq!(took, Some(AGAIN + ANSWER));
+}
+
+#[test]
+fn the_longest_keep_alive_counts_and_none_is_believed_without_a_bound() {
+    let start = Instant::now();
+    let took = |info: &str, asked_for| {
+        let mut claim = claim("b", "two");
+        claim.restart(asked_for);
+        found_info(&mut claim, info, start);
+        takes(&mut claim, start).map(|after| after.as_millis())
+    };
+    assert_eq!(took(r#"{"boot_id":"a","keep_alive_s":5}"#, None), Some(27_500));
+    assert_eq!(took(r#"{"boot_id":"a","keep_alive_s":30}"#, None), Some(50_000));
+    let asked_for = Some(Duration::from_secs(60));
+    assert_eq!(
+        took(r#"{"boot_id":"a","keep_alive_s":5}"#, asked_for),
+        Some(95_000)
+    );
+    let forged: Info =
+        serde_json::from_str(r#"{"boot_id":"a","keep_alive_s":18446744073709551615}"#).unwrap();
+    let longest = holder::longest_silence(Some(&forged), Duration::MAX, true);
+    assert_eq!(longest, Duration::from_secs(455));
+}
+
+#[test]
+fn where_the_broker_says_that_the_holder_is_offline_the_name_is_taken_soon() {
+    let start = Instant::now();
+    let mut claim = claim("b", "two");
+    found(&mut claim, "a", start);
+    says(&mut claim, start);
+    let noticed = start + Duration::from_secs(10);
+    claim.tick(noticed);
+    hears(&mut claim, topics().status(), b"offline", noticed);
+    assert_eq!(takes(&mut claim, noticed), Some(ANSWER));
+}
+
+/// A gateway that waits for a name leaves a will when it is killed.
+#[test]
+fn the_will_of_another_that_waits_says_nothing_of_the_holder() {
+    let start = Instant::now();
+    let status = |speaker: &str| Arrived {
+        topic: topics().status(),
+        payload: "offline".into(),
+        retain: true,
+        response_topic: None,
+        correlation: None,
+        speaker: Some(speaker.to_owned()),
+    };
+    let took = |speaker: &str| {
+        let mut claim = claim("b", "two");
+        claim.take(&topics(), &status(speaker), start);
+        hears(&mut claim, topics().info(), br#"{"boot_id":"a"}"#, start);
+        claim.heard(true, start);
+        takes(&mut claim, start)
+    };
+    assert_eq!(took("a"), Some(Duration::ZERO));
+    assert_eq!(took("c"), Some(UNHEARD));
+    // And so it is while one waits.
+    let mut claim = claim("b", "two");
+    found(&mut claim, "a", start);
+    claim.take(&topics(), &status("c"), start + PACE);
+    assert_eq!(takes(&mut claim, start), Some(UNHEARD));
+}
+
+#[test]
+fn the_name_of_a_process_that_had_our_lock_is_taken_soon() {
+    let start = Instant::now();
+    let took = |journal: &str, at: &str| {
+        let mut claim = claim("b", "two");
+        let info = format!(r#"{{"boot_id":"a","journal":"{journal}","journal_at":"{at}"}}"#);
+        found_info(&mut claim, &info, start);
+        takes(&mut claim, start)
+    };
+    assert_eq!(took("journal of two", "lock of two"), Some(ANSWER));
+    assert_eq!(
+        took("journal of two", "lock of one"),
+        Some(UNHEARD),
+        "a copy of our journal"
+    );
+    assert_eq!(took("journal of one", "lock of two"), Some(UNHEARD));
+}
+
+/// The broker refuses each of its words.
+fn is_refused(claim: &mut NameClaim, now: Instant) {
+    while let Some(word) = claim.next_word(now) {
+        claim.said(&word, AT_ONCE, now);
+        claim.answered(AT_ONCE, false, now);
+    }
+}
+
+#[test]
+fn where_words_are_refused_a_holder_that_tells_its_health_keeps_the_name() {
+    let start = Instant::now();
+    let mut claim = claim("b", "two");
+    let info = r#"{"boot_id":"a","host":"one","health_interval_s":60}"#;
+    found_info(&mut claim, info, start);
+    for second in 0..600 {
+        let now = start + Duration::from_secs(second);
+        claim.tick(now);
+        is_refused(&mut claim, now);
+        if second % 60 == 59 {
+            hears(&mut claim, topics().health(), b"{}", now);
+            assert!(claim.stands_by());
+        }
+        assert!(!claim.holds(), "{second} s");
+    }
+    let silent = start + Duration::from_secs(600);
+    assert_eq!(claim.rival(silent), Some("one"));
+    let mut took = None;
+    for second in 0..100 {
+        let now = silent + Duration::from_secs(second);
+        claim.tick(now);
+        is_refused(&mut claim, now);
+        took = took.or_else(|| claim.holds().then_some(second));
+    }
+    assert_eq!(took, Some(74), "it was asked 9 s after its last health");
+}
+
+#[test]
+fn one_that_comes_online_while_another_waits_is_its_holder() {
+    let start = Instant::now();
+    let mut claim = claim("b", "two");
+    found(&mut claim, "a", start);
+    says(&mut claim, start);
+    hears(&mut claim, topics().status(), b"offline", start + PACE);
+    hears(&mut claim, topics().status(), b"online", start + 2 * PACE);
+    assert!(claim.stands_by());
 }

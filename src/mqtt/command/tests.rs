@@ -8,6 +8,7 @@ fn judge(topic: &str, payload: &str) -> Result<Request, Box<(Refusal, ReplyTo)>>
         retain: false,
         response_topic: None,
         correlation: None,
+        speaker: None,
     })
 }
 
@@ -113,6 +114,7 @@ fn a_retained_command_is_refused_with_its_reference() {
         retain: true,
         response_topic: Some("arbiter/inbox".to_owned()),
         correlation: Some("c".into()),
+        speaker: None,
     };
     let (refusal, answer) = *judge_arrived(&arrived).unwrap_err();
     assert_eq!(refusal, Refusal::Retained);
@@ -133,6 +135,7 @@ fn a_response_topic_that_would_loop_is_not_used() {
         retain: false,
         response_topic: Some("dgt2mqtt/gw/cmd/ping".to_owned()),
         correlation: None,
+        speaker: None,
     };
     assert_eq!(
         judge_arrived(&arrived).unwrap().answer.topic,

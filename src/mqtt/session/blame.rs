@@ -20,6 +20,10 @@ const LASTS: Duration = Duration::from_secs(5);
 /// or the line broke.
 const BIRTH_REST: Duration = Duration::from_secs(60);
 
+/// What the log says where no word about our name goes out.
+pub(super) const NO_WORDS: &str =
+    "may we publish there? Until then gateways of our name cannot agree on who publishes";
+
 /// How sure it is that a message of ours ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::mqtt) enum Culprit {
@@ -82,11 +86,11 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Has the message rest, and tells where we may not publish.
     fn found(&mut self, culprit: &Sent, now: Instant, closed: &mut Closed) -> Culprit {
         if let Some(topic) = self.put_aside(culprit, now) {
-            let more = match culprit {
-                Sent::Claim => " Until then gateways of our name cannot agree on who publishes",
-                _ => "",
+            let question = match culprit {
+                Sent::Claim => NO_WORDS,
+                _ => "may we publish there?",
             };
-            let reason = format!("the broker hangs up on it: may we publish there?{more}");
+            let reason = format!("the broker hangs up on it: {question}");
             self.alarm(&topic, &reason);
             closed.reason += &format!("; it hangs up on our messages on {topic}: may we publish there?");
         }

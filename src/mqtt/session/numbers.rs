@@ -27,8 +27,8 @@ const LATE: Duration = Duration::from_millis(1250);
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
     /// Asks the broker who has our name, and what it knows of our numbers.
-    pub(super) fn read_back(&mut self) {
-        self.core.claim.restart();
+    pub(super) fn read_back(&mut self, keep_alive: Option<Duration>) {
+        self.core.claim.restart(keep_alive);
         let may_echo = self.core.readback.begin(Instant::now());
         let echo = self.core.topics.echo();
         let mut filters = self.core.topics.claim_filters();
@@ -56,7 +56,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let core = &mut *self.core;
         let has_heard = core.readback.has_heard(now);
         if has_heard {
-            core.claim.heard(core.readback.can_hear());
+            core.claim.heard(core.readback.can_hear(), now);
         }
         core.claim.tick(now);
         core.alarms.tell_left_out(now);
@@ -99,7 +99,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) fn stood_still(&mut self) -> bool {
         let stood = std::mem::replace(&mut self.turned_at, Instant::now()).elapsed();
         if stood > LATE {
-            self.core.claim.ask_again();
+            self.core.claim.ask_again(Instant::now());
         }
         let may_have_lost = stood > STOOD_STILL && self.core.claim.holds();
         if may_have_lost {
@@ -134,7 +134,9 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.say("online");
         }
         let rival = self.core.claim.rival(now).map(str::to_owned);
-        self.core.count(|figures| figures.rival = rival);
+        let awaited = self.core.claim.awaits().map(str::to_owned);
+        self.core
+            .count(|figures| (figures.rival, figures.awaited) = (rival, awaited));
     }
 
     /// Begins to send, now that the journal has compared the numbers. What the broker retains of the boards that the journal has left
