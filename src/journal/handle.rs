@@ -185,6 +185,13 @@ impl Journal {
         let _ = self.requests.send(JournalRequest::StandBy(why)).await;
     }
 
+    /// Tells the journal, without waiting, that another gateway waits for our name: it may give out numbers after the end of this
+    /// process. Returns false if the thread is behind.
+    #[must_use]
+    pub fn try_meet_rival(&self) -> bool {
+        self.requests.try_send(JournalRequest::MeetRival).is_ok()
+    }
+
     /// Tells the journal, before [`Self::reconcile`], that the broker has told the end of the process with that boot id.
     pub async fn seen_off(&self, boot_id: &str) {
         let _ = self

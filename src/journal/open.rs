@@ -129,6 +129,7 @@ fn vouching(store: &Store, is_whole: bool) -> rusqlite::Result<Vouching> {
     Ok(Vouching {
         is_whole: is_whole && !had_rival,
         had_rival,
+        met_rival: false,
         sends: false,
         sender: store.sender()?,
         shown: store.shown()?,

@@ -29,6 +29,8 @@ pub(super) enum JournalRequest {
     Reconcile(BTreeMap<String, KnownNumbers>, oneshot::Sender<BTreeSet<String>>),
     /// The boot id of the process whose end the broker has told.
     SeenOff(String),
+    /// Another gateway waits for our name.
+    MeetRival,
     /// What the broker has by now in its retained states, by board.
     Shown(BTreeMap<String, u64>),
     StandBy(StandBy),

@@ -25,6 +25,8 @@ pub(crate) struct Vouching {
     pub(crate) is_whole: bool,
     /// True where another gateway has given out our numbers.
     pub(crate) had_rival: bool,
+    /// True where another gateway may give out our numbers after this process.
+    pub(crate) met_rival: bool,
     /// True once this process may send events.
     pub(crate) sends: bool,
     /// The boot id of the last process before this one that may have sent events; none where none has.
@@ -36,6 +38,11 @@ pub(crate) struct Vouching {
 }
 
 impl Vouching {
+    /// True where the journal will have all that was sent until the next process begins.
+    pub(super) fn lasts(&self) -> bool {
+        self.is_whole && !self.met_rival
+    }
+
     /// Marks the boards for whose numbers nobody vouches, among those that the broker knows. `floors` are the last numbers of boards
     /// that former processes may have sent.
     pub(super) fn doubt(&self, known: &mut BTreeMap<String, KnownNumbers>, floors: &BTreeMap<String, u64>) {

@@ -228,6 +228,7 @@ impl JournalWriter {
                 self.reconcile(known, answer);
             }
             JournalRequest::StandBy(why) => self.stand_by(why),
+            JournalRequest::MeetRival => self.vouching.met_rival = true,
             JournalRequest::Shown(shown) => self.pending.shown.extend(shown),
             JournalRequest::SeenOff(boot) => self.vouching.seen_off = Some(boot),
             JournalRequest::Boot(boot) => {
@@ -470,7 +471,7 @@ impl JournalWriter {
             return;
         }
         if self.lock.is_some()
-            && self.vouching.is_whole
+            && self.vouching.lasts()
             && let Err(error) = self.store.note_end(&self.settings.path)
         {
             tracing::debug!(%error, "cannot note that the journal has everything");

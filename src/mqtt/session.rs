@@ -81,6 +81,8 @@ pub(super) struct BrokerSession<'a, L> {
     reading: JoinSet<reading::Read>,
     /// True once the journal knows that another gateway has our name.
     is_noted: bool,
+    /// True once the journal knows that another gateway waits for our name.
+    has_told_rival: bool,
     /// Whose turn it is: true for states, false for events.
     states_first: bool,
     /// When the loop began its last turn.
@@ -103,6 +105,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             waiting_reply: None,
             reading: JoinSet::new(),
             is_noted: false,
+            has_told_rival: false,
             states_first: true,
             turned_at: Instant::now(),
             asks_anew: false,

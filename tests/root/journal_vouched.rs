@@ -203,6 +203,24 @@ async fn where_another_gave_out_numbers_a_broker_without_any_vouches_for_nothing
     }
 }
 
+/// It takes the name when this process has ended, and the broker forgets all.
+#[tokio::test]
+async fn nor_does_a_journal_whose_numbers_another_may_have_given_out_since() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    for (meets, said) in [(false, &[] as &[&str]), (true, &["journal_unsure"])] {
+        let (journal, _) = open(&path);
+        compared(&journal, None).await;
+        let last = journal.resume("7").await.last_seq;
+        append(&journal, "7", [last + 1]).await;
+        assert!(!meets || journal.try_meet_rival());
+        journal.close().await;
+        let (journal, _) = open(&path);
+        assert_eq!(compared(&journal, None).await, said);
+        journal.close().await;
+    }
+}
+
 /// Nobody can note on such a disk that numbers are sent.
 #[tokio::test]
 async fn a_process_that_begins_on_a_disk_without_writes_leaves_the_numbers_of_the_disk() {

@@ -50,8 +50,8 @@ impl Info {
 }
 
 /// How long a holder may live of which nobody hears. `keep_alive` is the longest that is known at this end. The broker ends a connection
-/// that is silent for one and a half keep-alives, and says `offline`. Where no words can be said, only `health` tells that the
-/// holder lives.
+/// that is silent for one and a half keep-alives, and says `offline`; a holder ends one on which it hears nothing for two. Where no
+/// words can be said, only `health` tells that the holder lives.
 pub(super) fn longest_silence(info: Option<&Info>, keep_alive: Duration, is_mute: bool) -> Duration {
     let told = |field: fn(&Info) -> Option<u64>, usual| {
         let told = info.and_then(field).unwrap_or(usual).min(LONGEST);
@@ -59,7 +59,7 @@ pub(super) fn longest_silence(info: Option<&Info>, keep_alive: Duration, is_mute
     };
     let theirs = told(|info| info.keep_alive_s, USUAL_KEEP_ALIVE);
     let keep_alive = theirs.max(keep_alive.min(Duration::from_secs(LONGEST)));
-    let given_up = keep_alive * 3 / 2 + MARGIN;
+    let given_up = keep_alive * 2 + MARGIN;
     if is_mute {
         given_up.max(told(|info| info.health_interval_s, USUAL_HEALTH) + MARGIN)
     } else {

@@ -134,6 +134,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.say("online");
         }
         let rival = self.core.claim.rival(now).map(str::to_owned);
+        self.has_told_rival |= rival.is_some() && !self.has_told_rival && self.core.journal.try_meet_rival();
         let awaited = self.core.claim.awaits().map(str::to_owned);
         self.core
             .count(|figures| (figures.rival, figures.awaited) = (rival, awaited));
