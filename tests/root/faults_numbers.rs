@@ -330,12 +330,12 @@ async fn a_card_dies_with_the_broker(is_back: bool, mut rng: Rng, tally: &Tally)
         let mut own = events.filter(|event| event["board"] == id);
         own.any(|event| told.iter().any(|code| event["code"] == **code))
     };
-    let log = std::fs::read_to_string(scene.folder.path().join("daemon.log")).unwrap();
-    assert!(
-        scene.boards.ids.iter().all(|id| is_unsure(id)),
-        "a jump is named: {:#?}\n{log}",
-        scene.events()
-    );
+    scene
+        .subscriber
+        .wait("a jump of each board", |_| {
+            scene.boards.ids.iter().all(|id| is_unsure(id))
+        })
+        .await;
     scene.game_over().await;
     daemon.stop();
     // The journal has all, and says so.
