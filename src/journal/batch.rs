@@ -89,7 +89,9 @@ impl Batch {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        !self.is_urgent() && self.acked.is_empty()
+        // A board whose states were taken from the broker may never have anything more to write.
+        let has_gone = self.shown.values().any(|seq| *seq == 0);
+        !self.is_urgent() && self.acked.is_empty() && !has_gone
     }
 
     /// A row of the disk as it is by now.

@@ -4,6 +4,8 @@
 //! goes on from the time, or well above the highest number known. Both are above all numbers that a board can have given
 //! out one by one. Consumers see a gap, never a number twice.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::entry::KnownNumbers;
@@ -64,6 +66,37 @@ pub(super) struct Lift {
     /// The last number with which an event may have been sent.
     pub(super) sent: u64,
     pub(super) games: GamesMoved,
+    /// Jumps of before above the floor. They are not made again, or numbers would double with each.
+    pub(super) gaps: Gaps,
+}
+
+/// Jumps within the numbers of a board.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gaps {
+    /// The first number after each jump, with how many numbers it and those before it left out.
+    after: Vec<(u64, u64)>,
+}
+
+impl Gaps {
+    /// The jumps above `floor`, where the board has `seqs`.
+    pub(super) fn of(floor: u64, seqs: impl IntoIterator<Item = u64>) -> Self {
+        let seqs: BTreeSet<u64> = seqs.into_iter().filter(|seq| *seq > floor).collect();
+        let (mut last, mut left_out, mut after) = (floor, 0, Vec::new());
+        for seq in seqs {
+            if seq - last > MARGIN {
+                left_out += seq - last - 1;
+                after.push((seq, left_out));
+            }
+            last = seq;
+        }
+        Self { after }
+    }
+
+    /// How many numbers the jumps up to `seq` left out.
+    fn left_out(&self, seq: u64) -> u64 {
+        let jump = self.after.iter().rfind(|(first, _)| *first <= seq);
+        jump.map_or(0, |(_, left_out)| *left_out)
+    }
 }
 
 /// The rule by which a board's game numbers above `floor` become those above `base`.
@@ -119,7 +152,7 @@ impl Lift {
     /// The number that replaces `seq`.
     pub(super) fn seq(&self, seq: u64) -> u64 {
         if seq > self.floor {
-            self.base + (seq - self.floor)
+            self.base + (seq - self.floor) - self.gaps.left_out(seq)
         } else {
             seq
         }
@@ -202,6 +235,7 @@ mod tests {
                 base: 1,
                 shown: None,
             },
+            gaps: Gaps::default(),
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"irregularity_resolved","irregularity":"gw/7/11","how":"restored","board":"7","game":1,"t":1.5,"time":null}"#;
         let (_, event) = lift.event(json).unwrap();
@@ -241,6 +275,7 @@ mod tests {
                 base: 1,
                 shown: None,
             },
+            gaps: Gaps::default(),
         };
         let json = r#"{"v":1,"id":"gw/7/12","seq":12,"type":"clock_connected","board":"7","game":null,"t":1.5,"time":null}"#;
         let (event, json) = lift(11).event(json).unwrap();
@@ -262,6 +297,30 @@ mod tests {
         assert_eq!(names(&event), ("gw/7/901".to_owned(), None, some("gw/7/12")));
     }
 
+    /// What nobody has acknowledged before a jump comes after the numbers that another gave out since, with what came after the jump.
+    #[test]
+    fn a_jump_is_not_made_again_with_another() {
+        let far = SET_CLOCK * PER_MS;
+        let lift = Lift {
+            prefix: "gw/7/".to_owned(),
+            floor: 2,
+            base: far + 1_000,
+            sent: far + 3,
+            games: GamesMoved {
+                floor: 1,
+                base: 1,
+                shown: None,
+            },
+            gaps: Gaps::of(2, [far + 3, 3, far + 1, 4, 1]),
+        };
+        let lifted = [2, 3, 4, far + 1, far + 2, far + 3].map(|seq| lift.seq(seq));
+        assert_eq!(
+            lifted,
+            [2, far + 1_001, far + 1_002, far + 1_003, far + 1_004, far + 1_005]
+        );
+        assert_eq!(lift.last_seq(far + 3), far + 1_005);
+    }
+
     #[test]
     fn games_get_numbers_that_nobody_has_heard_of() {
         let lift = Lift {
@@ -274,6 +333,7 @@ mod tests {
                 base: 5,
                 shown: Some(json!({ "game": 5 })),
             },
+            gaps: Gaps::default(),
         };
         let event = |game: u32| {
             let json = format!(

@@ -109,12 +109,13 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
     }
     let ceilings = Mark::read(&beside(path, ".mark"));
     notices.extend(raise(&ceilings, &mut resumes, seq_base, &mut jumps));
+    let has_ended = store.has_ended(path).map_err(sqlite)?;
     Ok(Ready {
         resumes,
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
         is_unread,
-        vouching: vouching(&store, false).map_err(sqlite)?,
+        vouching: vouching(&store, has_ended, false).map_err(sqlite)?,
         store,
         mark: None,
         jumps,
@@ -124,11 +125,11 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
 }
 
 /// What vouches for the numbers of a journal that has all, or of one that may not.
-fn vouching(store: &Store, is_whole: bool) -> rusqlite::Result<Vouching> {
-    let had_rival = store.floors()?.is_some();
+fn vouching(store: &Store, is_whole: bool, says_whole: bool) -> rusqlite::Result<Vouching> {
     Ok(Vouching {
-        is_whole: is_whole && !had_rival,
-        had_rival,
+        is_whole,
+        says_whole,
+        had_rival: store.had_rival()?,
         met_rival: false,
         sends: false,
         sender: store.sender()?,
@@ -208,8 +209,11 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     // What is noted twice is told once. What is forgotten is told by nobody.
     store.set_jumps(&jumps).map_err(sqlite)?;
     store.forget_restored().map_err(sqlite)?;
-    store.forget_end().map_err(sqlite)?;
     store.set_gateway(gateway).map_err(sqlite)?;
+    if is_new || is_moved {
+        // Its numbers are in a fresh range, or those of another gateway.
+        store.forget_sender().map_err(sqlite)?;
+    }
     if !raised.is_empty() {
         let boards = raised.iter().filter_map(|notice| notice.board.clone());
         let snapshots = boards.filter_map(|board| {
@@ -226,10 +230,9 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     if let Err(error) = mark.clear() {
         tracing::warn!(%error, "cannot clear the journal's mark");
     }
-    // Numbers in a fresh range, or of another gateway, are above all that was sent.
     let is_whole = is_new || has_ended || is_moved;
     Ok(Ready {
-        vouching: vouching(&store, is_whole).map_err(sqlite)?,
+        vouching: vouching(&store, is_whole, has_ended).map_err(sqlite)?,
         store,
         mark: Some(mark),
         identity,

@@ -144,14 +144,12 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// What tells the file at `path` from a copy of it, also after the machine was started anew; none where there is no file.
+/// What tells the file at `path` from a copy of it, also after the machine was started anew; none where there is no file, or where its
+/// file system does not tell when it was made.
 pub(super) fn birth(path: &Path) -> Option<String> {
     let found = fs::metadata(path).ok()?;
-    let born = found
-        .created()
-        .ok()
-        .and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-    Some(format!("{}:{}", found.ino(), born.map_or(0, |at| at.as_nanos())))
+    let born = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{}:{}", found.ino(), born.as_nanos()))
 }
 
 fn identity(path: &Path) -> Option<Identity> {

@@ -90,6 +90,7 @@ fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()
     }
     set_jumps(connection, &lifted.jumps)?;
     // Whatever the journal has by now can be sent.
+    remove_meta(connection, "rival")?;
     remove_meta(connection, "floors")
 }
 
@@ -170,6 +171,15 @@ impl Store {
         let rows = statement.query_map(params![board, seq], |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?))
         })?;
+        rows.collect()
+    }
+
+    /// The numbers of `board` above `seq`, by position.
+    pub(crate) fn numbers_behind(&self, board: &str, seq: u64) -> rusqlite::Result<BTreeMap<u64, u64>> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT n, seq FROM events WHERE board = ?1 AND seq > ?2")?;
+        let rows = statement.query_map(params![board, seq], |row| Ok((row.get(0)?, row.get(1)?)))?;
         rows.collect()
     }
 
@@ -294,6 +304,19 @@ impl Store {
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
         let json = meta(&self.connection, "floors")?;
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
+    }
+
+    /// True where another gateway gave out our numbers, and they were not compared since.
+    pub(crate) fn had_rival(&self) -> rusqlite::Result<bool> {
+        Ok(meta(&self.connection, "rival")?.is_some())
+    }
+
+    pub(crate) fn set_rival(&self, had_rival: bool) -> rusqlite::Result<()> {
+        if had_rival {
+            set_meta(&self.connection, "rival", "1")
+        } else {
+            remove_meta(&self.connection, "rival")
+        }
     }
 
     pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {

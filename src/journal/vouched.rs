@@ -3,7 +3,8 @@
 //! A process whose disk takes no writes goes on from memory, and then only a broker knows its last numbers. The next
 //! process asks the broker (`writer/lift.rs`). But a broker may have forgotten, or come back as it was before.
 //!
-//! * The journal vouches for itself where the last process ended with everything on the disk, and says so in the file.
+//! * The journal vouches for itself where the last process ended with everything on the disk, and says so in the file. The next process
+//!   takes that back before it sends anything.
 //! * The broker vouches for it where it has told the end of the last process that sent anything, by `offline` and the
 //!   boot id in `info`, and shows no less of a board than it did before.
 //!
@@ -13,7 +14,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{batch::Batch, entry::KnownNumbers, place, store::Store};
+use super::{batch::Batch, place, store::Store};
 
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS shown (board TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;";
@@ -21,8 +22,10 @@ const TABLE: &str =
 /// Who vouches for the numbers of a journal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vouching {
-    /// True where the journal has all that was sent.
+    /// True where the journal has all that processes with it have sent.
     pub(crate) is_whole: bool,
+    /// True where the file says so, and this process has sent nothing yet.
+    pub(crate) says_whole: bool,
     /// True where another gateway has given out our numbers.
     pub(crate) had_rival: bool,
     /// True where another gateway may give out our numbers after this process.
@@ -43,28 +46,27 @@ impl Vouching {
         self.is_whole && !self.met_rival
     }
 
-    /// Marks the boards for whose numbers nobody vouches, among those that the broker knows. `floors` are the last numbers of boards
-    /// that former processes may have sent.
-    pub(super) fn doubt(&self, known: &mut BTreeMap<String, KnownNumbers>, floors: &BTreeMap<String, u64>) {
-        if self.is_whole || self.sender.is_none() && !self.had_rival {
-            return;
-        }
-        for (board, _) in floors.iter().filter(|(_, floor)| **floor > 0) {
-            let now = known.get(board).map_or(0, |known| known.last.max(known.ceiling));
-            if !self.is_vouched(board, now) {
-                known.entry(board.clone()).or_default().is_unvouched = true;
-            }
-        }
+    /// True where the numbers are compared, and all that was sent is known.
+    pub(super) fn settle(&mut self) {
+        (self.is_whole, self.had_rival) = (true, false);
     }
 
-    /// True where a broker that shows number `now` of the board vouches for it.
-    fn is_vouched(&self, board: &str, now: u64) -> bool {
+    /// True where somebody knows which boards there were, and what was sent of those that nobody has heard of.
+    pub(super) fn knows_boards(&self) -> bool {
+        self.is_whole || self.sender.is_none() || self.has_seen_all()
+    }
+
+    /// True where somebody vouches for the numbers of a board of which the broker shows number `now`. `floor` is the last number that
+    /// former processes may have sent.
+    pub(super) fn is_vouched(&self, board: &str, now: u64, floor: u64) -> bool {
+        let shown = self.shown.get(board).copied().unwrap_or(0);
+        let is_ours = self.is_whole || self.sender.is_none() || self.has_seen_all() && shown <= now;
         // Where another gave out numbers, the broker must have some.
-        if self.had_rival {
-            return now > 0;
-        }
-        let has_seen_all = self.seen_off.is_some() && self.seen_off == self.sender;
-        has_seen_all && self.shown.get(board).is_none_or(|shown| *shown <= now)
+        is_ours && (!self.had_rival || now > 0 || floor == 0)
+    }
+
+    fn has_seen_all(&self) -> bool {
+        self.seen_off.is_some() && self.seen_off == self.sender
     }
 }
 
@@ -91,32 +93,44 @@ impl Store {
         self.connection.query_row(sql, [], |row| row.get(0)).optional()
     }
 
-    /// Notes that the process with that boot id may send events from now on.
-    pub(super) fn note_sender(&self, boot: &str) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('sender', ?1)";
-        self.connection.execute(sql, [boot]).map(|_| ())
+    /// Notes that the process with that boot id may send events from now on, of which the file may not have all.
+    pub(super) fn note_sender(&mut self, boot: &str) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        transaction.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('sender', ?1)",
+            [boot],
+        )?;
+        transaction.execute("DELETE FROM meta WHERE key = 'ended'", [])?;
+        transaction.commit()
     }
 
-    /// Notes that the process ends and that the file at `path` has everything.
-    pub(super) fn note_end(&self, path: &Path) -> rusqlite::Result<()> {
+    /// Notes that nothing was sent with the numbers of the file.
+    pub(super) fn forget_sender(&self) -> rusqlite::Result<()> {
+        self.connection
+            .execute_batch("DELETE FROM meta WHERE key = 'sender'; DELETE FROM shown;")
+    }
+
+    /// Notes that the file at `path` has everything, and that the process of that boot id was the last one.
+    pub(super) fn note_end(&self, path: &Path, boot: &str) -> rusqlite::Result<()> {
         let Some(birth) = place::birth(path) else {
             return Ok(());
         };
         let sql = "INSERT OR REPLACE INTO meta (key, value) VALUES ('ended', ?1)";
-        self.connection.execute(sql, [birth]).map(|_| ())
+        self.connection
+            .execute(sql, [format!("{birth} {boot}")])
+            .map(|_| ())
     }
 
-    /// True where the last process ended with everything in this file. A copy of the file may be an old one.
+    /// True where the last process ended with everything in this file. A copy of the file may be an old one, and an older program does
+    /// not take the note back.
     pub(super) fn has_ended(&self, path: &Path) -> rusqlite::Result<bool> {
-        let sql = "SELECT value FROM meta WHERE key = 'ended'";
-        let ended: Option<String> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
-        Ok(ended.is_some() && ended == place::birth(path))
-    }
-
-    /// Removes the note before anything is sent that the file does not have.
-    pub(super) fn forget_end(&self) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM meta WHERE key = 'ended'";
-        self.connection.execute(sql, []).map(|_| ())
+        let meta = |key: &str| -> rusqlite::Result<Option<String>> {
+            let sql = "SELECT value FROM meta WHERE key = ?1";
+            self.connection.query_row(sql, [key], |row| row.get(0)).optional()
+        };
+        let boot = meta("boot")?.unwrap_or_default();
+        let noted = place::birth(path).map(|birth| format!("{birth} {boot}"));
+        Ok(noted.is_some() && meta("ended")? == noted)
     }
 }
 

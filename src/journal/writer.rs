@@ -59,6 +59,8 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
+    /// True where boards that the journal does not know may have sent something: they begin in a fresh range.
+    raises_base: bool,
     /// True while there is a journal that could not be read when the daemon began.
     is_unread: bool,
     jumps: Jumps,
@@ -143,6 +145,7 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
+            raises_base: false,
             is_unread: ready.is_unread,
             jumps: ready.jumps,
             pending: Batch::default(),
@@ -235,6 +238,11 @@ impl JournalWriter {
                 // Another notice tells of a disk that takes no writes.
                 if let Err(error) = self.store.set_boot(&boot) {
                     tracing::debug!(%error, "cannot leave the boot id in the journal");
+                }
+                if self.vouching.says_whole
+                    && let Err(error) = self.store.note_end(&self.settings.path, &boot)
+                {
+                    tracing::debug!(%error, "cannot note that the journal has everything");
                 }
                 self.boot = boot;
             }
@@ -472,7 +480,7 @@ impl JournalWriter {
         }
         if self.lock.is_some()
             && self.vouching.lasts()
-            && let Err(error) = self.store.note_end(&self.settings.path)
+            && let Err(error) = self.store.note_end(&self.settings.path, &self.boot)
         {
             tracing::debug!(%error, "cannot note that the journal has everything");
         }

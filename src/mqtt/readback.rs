@@ -14,8 +14,10 @@ use tokio::task::JoinSet;
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
 use crate::journal::{Journal, StandBy};
 
-/// How long to wait for a broker that does not let us hear ourselves.
+/// How long to wait for a broker that does not let us hear ourselves, from when it has acknowledged what we sent.
 const SILENCE: Duration = Duration::from_secs(3);
+/// How long to wait for that acknowledgement. A line may stand still.
+const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
@@ -47,6 +49,8 @@ pub(super) struct ReadBack {
     /// The broker has let us hear ourselves.
     was_heard: bool,
     known: KnownBoards,
+    /// True where a message to ourselves is under way.
+    echoes: bool,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
 }
@@ -62,7 +66,7 @@ impl ReadBack {
             _ => {}
         }
         // The publisher does not wait again for a broker that let it wait in vain.
-        let patience = if self.is_deaf { Duration::ZERO } else { SILENCE };
+        let patience = if self.is_deaf { Duration::ZERO } else { UNANSWERED };
         self.stage = Stage::Hearing(now + patience);
         self.known = KnownBoards::default();
         let most = if self.was_heard {
@@ -70,7 +74,8 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        self.broken_off < most
+        self.echoes = self.broken_off < most;
+        self.echoes
     }
 
     /// Sends no message to ourselves again, because the broker hangs up on it.
@@ -103,9 +108,23 @@ impl ReadBack {
             return;
         }
         if let Stage::Hearing(until) = &mut self.stage {
-            *until = Instant::now() + SILENCE;
+            *until = (*until).max(Instant::now() + SILENCE);
         }
         self.known.take(board, state, &arrived.payload, is_ours(board));
+    }
+
+    /// Notes that the broker has acknowledged the subscription; where there is a message to ourselves, that is what counts.
+    pub(super) fn subscribed(&mut self, now: Instant) {
+        if !self.echoes {
+            self.answered(now);
+        }
+    }
+
+    /// Notes that the broker has acknowledged the message to ourselves: what it retains comes soon, if it comes.
+    pub(super) fn answered(&mut self, now: Instant) {
+        if let Stage::Hearing(until) = &mut self.stage {
+            *until = (*until).min(now + SILENCE);
+        }
     }
 
     /// Ends the hearing: nothing more will come.
@@ -225,6 +244,24 @@ mod tests {
         readback.take(&topics, &echo, |_| true);
         readback.do_without_echo();
         assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
+    }
+
+    /// A line may stand still just after the broker has accepted the connection.
+    #[test]
+    fn the_wait_for_ourselves_begins_when_the_broker_has_acknowledged() {
+        let start = Instant::now();
+        for echoes in [true, false] {
+            let mut readback = ReadBack::default();
+            readback.begin(start);
+            readback.echoes = echoes;
+            let late = start + UNANSWERED - Duration::from_secs(1);
+            assert!(!readback.has_heard(late) && readback.can_hear());
+            let late = start + 2 * SILENCE;
+            readback.subscribed(late);
+            assert_eq!(readback.has_heard(late + SILENCE), !echoes);
+            readback.answered(late);
+            assert!(readback.has_heard(late + SILENCE) && !readback.can_hear());
+        }
     }
 
     #[test]

@@ -326,7 +326,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                     &format!("no commands: the broker refuses the subscription ({reason})"),
                 );
             }
-            LinkEvent::Connected { .. } | LinkEvent::Subscribed | LinkEvent::Closed(_) => {}
+            LinkEvent::Subscribed => self.core.readback.subscribed(Instant::now()),
+            LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
         }
     }
 
@@ -354,7 +355,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.claim.answered(ticket, true, Instant::now());
                 self.core.alarms.end(&self.core.topics.claim());
             }
-            Some(Sent::Reply { .. } | Sent::Echo) | None => {}
+            Some(Sent::Echo) => self.core.readback.answered(Instant::now()),
+            Some(Sent::Reply { .. }) | None => {}
         }
     }
 

@@ -95,6 +95,19 @@ async fn a_broker_that_does_not_know_the_end_of_the_last_run_or_shows_less_than_
         );
         assert!(seqs[6] > FAR, "{seqs:?}");
         assert_eq!(journal.resume("7").await.last_seq, seqs[6]);
+        let stranger = journal.resume("9").await;
+        assert_eq!(
+            (stranger.last_seq > FAR, codes(&stranger.untold)),
+            (
+                seen_off != Some("first"),
+                if seen_off == Some("first") {
+                    vec![]
+                } else {
+                    vec!["journal_unsure"]
+                }
+            ),
+            "a board may have come on a disk that took no writes"
+        );
         assert_eq!(
             compared(&journal, None).await,
             [""; 0],
@@ -138,7 +151,7 @@ async fn of_a_board_that_was_taken_from_the_broker_nothing_is_missed() {
     journal.seen_off("first").await;
     compared(&journal, Some(5)).await;
     show(&journal, 0).await;
-    append(&journal, "8", [1]).await;
+    journal.tick().await;
     let copied = folder.path().join("copied");
     copy(&folder.path().join("next"), &copied);
     let (next, _) = open(&copied.join("j.sqlite"));
@@ -201,6 +214,75 @@ async fn where_another_gave_out_numbers_a_broker_without_any_vouches_for_nothing
         journal.stand_by(why(false)).await;
         assert_eq!(compared(&journal, None).await, [""; 0]);
     }
+}
+
+/// The spare one gave out a number or two, at a broker that had forgotten those of the first.
+#[tokio::test]
+async fn what_another_gave_out_does_not_vouch_for_what_we_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    journal.seen_off("another").await;
+    journal
+        .stand_by(StandBy {
+            was_sending: false,
+            has_rival: true,
+        })
+        .await;
+    assert_eq!(compared(&journal, Some(2)).await.len(), 1);
+    assert!(journal.resume("7").await.last_seq > FAR);
+}
+
+/// The operator names another broker, which is not there yet, and ends the program.
+#[tokio::test]
+async fn another_broker_is_no_other_gateway() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    compared(&journal, None).await;
+    append(&journal, "7", [1]).await;
+    journal
+        .stand_by(StandBy {
+            was_sending: true,
+            has_rival: false,
+        })
+        .await;
+    append(&journal, "7", [2]).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    assert_eq!(compared(&journal, None).await, [""; 0]);
+}
+
+fn meta(path: &Path, key: &str) -> Option<String> {
+    let file = rusqlite::Connection::open(path).unwrap();
+    let sql = "SELECT value FROM meta WHERE key = ?1";
+    file.query_row(sql, [key], |row| row.get(0)).ok()
+}
+
+/// A daemon that is killed before it has sent anything takes nothing from what its predecessor left.
+#[tokio::test]
+async fn a_journal_says_that_it_has_all_until_something_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    journal.set_boot("one").await;
+    compared(&journal, None).await;
+    append(&journal, "7", [1]).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    journal.set_boot("two").await;
+    append(&journal, "7", [2]).await;
+    assert!(meta(&path, "ended").is_some_and(|ended| ended.ends_with(" two")));
+    compared(&journal, None).await;
+    assert_eq!(meta(&path, "ended"), None);
+    assert_eq!(meta(&path, "sender").as_deref(), Some("two"));
+    journal.close().await;
+    // An older program knows nothing of the note, and leaves its boot id.
+    let file = rusqlite::Connection::open(&path).unwrap();
+    file.execute("UPDATE meta SET value = 'old' WHERE key = 'boot'", [])
+        .unwrap();
+    drop(file);
+    let (journal, _) = open(&path);
+    assert_eq!(compared(&journal, None).await, ["journal_unsure"]);
 }
 
 /// It takes the name when this process has ended, and the broker forgets all.

@@ -191,6 +191,7 @@ impl JournalWriter {
         self.store.set_jumps(&self.jumps)?;
         if self.vouching.sends {
             self.store.note_sender(&self.boot)?;
+            self.store.set_seq_base(self.seq_base)?;
         }
         self.mark = ready.mark;
         self.lock = ready.lock;

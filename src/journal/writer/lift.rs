@@ -15,7 +15,7 @@ use crate::{
     journal::{
         batch::{Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
-        numbers::{GamesMoved, Lift},
+        numbers::{GamesMoved, Gaps, Lift, fresh_range},
         request::StandBy,
     },
 };
@@ -38,17 +38,17 @@ impl JournalWriter {
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
-        self.begin_to_send(&mut known);
+        self.raises_base |= self.begin_to_send(&mut known);
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
                 known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
             })
             .collect();
-        if beyond.is_empty() {
+        if beyond.is_empty() && !self.raises_base {
             self.unanswered.clear();
             self.keep_floors(false);
-            self.vouching.is_whole = true;
+            self.vouching.settle();
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
@@ -58,20 +58,33 @@ impl JournalWriter {
         self.disputed.send_replace(true);
     }
 
-    /// Marks the boards for whose numbers nobody vouches, and notes that this process sends events from now on.
-    fn begin_to_send(&mut self, known: &mut BTreeMap<String, KnownNumbers>) {
-        self.vouching.doubt(known, &self.floors);
-        if self.vouching.sends {
-            return;
-        }
-        if let Err(error) = self.store.note_sender(&self.boot) {
-            tracing::debug!(%error, "cannot note in the journal that events are sent");
+    /// Marks the boards for whose numbers nobody vouches, and notes that this process sends events from now on. True where nobody knows
+    /// which other boards there were.
+    fn begin_to_send(&mut self, known: &mut BTreeMap<String, KnownNumbers>) -> bool {
+        let mut is_noted = true;
+        if !std::mem::replace(&mut self.vouching.sends, true)
+            && let Err(error) = self.store.note_sender(&self.boot)
+        {
             // The next process may take the journal for one that has all. No number of it may mean what this one sends.
-            for board in self.resumes.keys() {
+            is_noted = false;
+            tracing::debug!(%error, "cannot note in the journal that events are sent");
+        }
+        self.vouching.says_whole = false;
+        for board in self.resumes.keys() {
+            let now = known.get(board).map_or(0, |known| known.last.max(known.ceiling));
+            if !is_noted || !self.vouching.is_vouched(board, now, self.floor(board)) {
                 known.entry(board.clone()).or_default().is_unvouched = true;
             }
         }
-        self.vouching.sends = true;
+        !is_noted || !self.vouching.knows_boards()
+    }
+
+    /// Has boards that the journal does not know begin in a fresh range. Their notice waits for them.
+    fn raise_base(&mut self, base: u64) {
+        if let Err(error) = self.store.set_seq_base(base) {
+            tracing::debug!(%error, "cannot note in the journal where other boards begin");
+        }
+        self.seq_base = base;
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
@@ -123,9 +136,7 @@ impl JournalWriter {
     /// again, by the next process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
     /// number above them, and says which it had.
     pub(super) fn stand_by(&mut self, why: StandBy) {
-        if why.has_rival {
-            (self.vouching.is_whole, self.vouching.had_rival) = (false, true);
-        }
+        self.vouching.had_rival |= why.has_rival;
         if why.was_sending {
             let resumes = self.resumes.iter();
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
@@ -149,7 +160,9 @@ impl JournalWriter {
 
     fn keep_floors(&mut self, keep: bool) {
         let floors = keep.then_some(&self.floors);
-        if let Err(error) = self.store.set_floors(floors) {
+        let had_rival = keep && self.vouching.had_rival;
+        let kept = self.store.set_floors(floors);
+        if let Err(error) = kept.and_then(|()| self.store.set_rival(had_rival)) {
             tracing::warn!(%error, "cannot write down which events were not sent");
         }
     }
@@ -178,6 +191,12 @@ impl JournalWriter {
         let last_seqs = self.resumes.iter();
         let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
         self.jumps.forget_told(&last_seqs.collect(), self.seq_base);
+        let raised = std::mem::take(&mut self.raises_base).then(|| fresh_range(self.seq_base));
+        if let Some(base) = raised {
+            let text = unsure("a board that this journal does not know", self.seq_base, base);
+            let notice = Notice::new(notice::JOURNAL_UNSURE, text);
+            self.jumps.note_others([self.seq_base, base], &notice);
+        }
         for (board, lift, notice) in &lifts {
             let from = self.resume(board).last_seq;
             self.jumps.note(board, [from, lift.last_seq(from)], notice);
@@ -190,8 +209,11 @@ impl JournalWriter {
             notices.push(notice);
         }
         self.pending.lifted = Some(lifted);
+        if let Some(base) = raised {
+            self.raise_base(base);
+        }
         self.unanswered.clear();
-        self.vouching.is_whole = true;
+        self.vouching.settle();
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
@@ -201,6 +223,22 @@ impl JournalWriter {
             let _ = answer.send(left_out);
         }
         notices
+    }
+
+    /// The numbers above `seq` that a board has by now.
+    fn numbers_behind(&self, board: &str, seq: u64) -> Vec<u64> {
+        let mut stored = self.store.numbers_behind(board, seq).unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot find the numbers of board {board}");
+            BTreeMap::new()
+        });
+        if let Some(lifted) = &self.pending.lifted {
+            let own = lifted.rows.iter().filter(|(_, row)| row.board == board);
+            stored.extend(own.map(|(n, row)| (*n, row.seq)));
+        }
+        let pending = self.pending.rows.iter().filter(|new| new.row.board == board);
+        let pending = pending.map(|new| new.row.seq);
+        let last = self.resume(board).last_seq;
+        stored.into_values().chain(pending).chain([last]).collect()
     }
 
     /// How the numbers of a board jump.
@@ -222,6 +260,7 @@ impl JournalWriter {
             },
             sent: floor,
             games,
+            gaps: Gaps::of(certain, self.numbers_behind(board, certain)),
         }
     }
 
@@ -305,7 +344,8 @@ fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
     let (code, text) = if is_behind {
         (notice::JOURNAL_BEHIND, behind(board, known, lift))
     } else {
-        (notice::JOURNAL_UNSURE, unsure(board, lift))
+        let whose = format!("board {board}");
+        (notice::JOURNAL_UNSURE, unsure(&whose, lift.floor, lift.base))
     };
     Notice {
         board: Some(board.to_owned()),
@@ -314,11 +354,10 @@ fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
 }
 
 /// The words of the notice where neither the journal nor the broker vouches for the numbers.
-fn unsure(board: &str, lift: &Lift) -> String {
+fn unsure(board: &str, from: u64, to: u64) -> String {
     format!(
-        "the last run did not end in order, or its disk took no writes, and the broker does not know how it ended (it lost what it retained, or does not let us read it): events of board {board} may have been sent that this journal does not have: its numbers jump from {} to {}",
-        lift.floor,
-        lift.base + 1
+        "the disk takes no writes since the start, or the last run did not end in order and the broker has not told its end: events of {board} may have been sent, or will be, that this journal does not have: its numbers jump from {from} to {}",
+        to + 1
     )
 }
 
