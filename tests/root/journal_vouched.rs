@@ -216,6 +216,21 @@ async fn where_another_gave_out_numbers_a_broker_without_any_vouches_for_nothing
     }
 }
 
+/// A board whose first cable comes in between: it was never on the disk, and yet may have sent something.
+#[tokio::test]
+async fn a_board_that_comes_while_numbers_are_compared_begins_far_away_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = killed(folder.path()).await;
+    let settled = journal.reconcile(BTreeMap::new()).await;
+    append(&journal, "9", [1, 2]).await;
+    assert_eq!(codes(&journal.lift().await), ["journal_unsure"; 2]);
+    settled.await.unwrap();
+    let rows = journal.unacked(0, 100).await;
+    let new = rows.iter().filter(|row| row.board == "9");
+    let new: Vec<_> = new.map(|row| row.seq).collect();
+    assert!(new.len() == 2 && new[0] > FAR && new[1] == new[0] + 1, "{new:?}");
+}
+
 /// The spare one gave out a number or two, at a broker that had forgotten those of the first.
 #[tokio::test]
 async fn what_another_gave_out_does_not_vouch_for_what_we_sent() {

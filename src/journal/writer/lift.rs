@@ -169,6 +169,12 @@ impl JournalWriter {
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
+        if self.raises_base {
+            // A board that the journal did not know may have begun since the comparison.
+            for board in self.resumes.keys() {
+                self.beyond.entry(board.clone()).or_default().is_unvouched = true;
+            }
+        }
         let lifts: Vec<_> = ours_first(std::mem::take(&mut self.beyond))
             .into_iter()
             .enumerate()
