@@ -140,10 +140,12 @@ impl Ply {
     /// True where the half-move is a castling played on `before`, and the board reads the rook where it stood.
     #[must_use]
     pub fn leaves_rook(&self, before: &Placement, sensed: &Sensed) -> bool {
-        let Some(Move::Castle { rook, .. }) = self.kind.legal() else {
+        let Some(Move::Castle { king, rook }) = self.kind.legal() else {
             return false;
         };
-        sensed.at(rook) == before.at(rook) && self.stand.placement().at(rook) != before.at(rook)
+        let [_, to] = castled(king, rook);
+        let stays = sensed.at(rook) == before.at(rook) && sensed.at(to) != before.at(rook);
+        stays && self.stand.placement().at(rook) != before.at(rook)
     }
 }
 

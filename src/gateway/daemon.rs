@@ -102,6 +102,8 @@ struct Daemon {
     quota: Quota,
     tables: watch::Sender<Tables>,
     boot_id: String,
+    /// Which lock this process holds on its journal.
+    journal_at: Option<String>,
     clock: Timebase,
     heartbeat: Heartbeat,
     shared: BoardContext,
@@ -151,6 +153,8 @@ impl Daemon {
         }
         let boot_id = format!("{:032x}", fastrand::u128(..));
         journal.set_boot(&boot_id).await;
+        // Once, because the disk may hang later.
+        let journal_at = mqtt::journal_at(&config.journal.path);
         let clock = Timebase::start();
         let heartbeat = Heartbeat::new(clock);
         let topics = Topics::new(&config.base_topic, &config.gateway);
@@ -159,7 +163,7 @@ impl Daemon {
         let pulse = heartbeat.pulse("publisher");
         let (publisher, handle) = Publisher::new(
             dial(&config, &boot_id),
-            publisher_settings(&config, &boot_id),
+            publisher_settings(&config, &boot_id, journal_at.as_ref()),
             topics.clone(),
             plans.keys().cloned().collect(),
             journal.clone(),
@@ -180,6 +184,7 @@ impl Daemon {
         let mut daemon = Self {
             lines,
             boot_id,
+            journal_at,
             desk,
             under_way: None,
             quota: Quota::new(),
@@ -239,7 +244,12 @@ impl Daemon {
     }
 
     fn say_info(&self) {
-        let info = GatewayInfo::new(&self.config, &self.boot_id, self.shared.journal.identity());
+        let info = GatewayInfo::new(
+            &self.config,
+            &self.boot_id,
+            self.shared.journal.identity(),
+            self.journal_at.as_ref(),
+        );
         match serde_json::to_vec(&info) {
             Ok(json) => self
                 .publisher_handle()

@@ -62,7 +62,7 @@ pub struct GatewayInfo {
 }
 
 impl GatewayInfo {
-    pub(super) fn new(config: &Config, boot_id: &str, journal: &str) -> Self {
+    pub(super) fn new(config: &Config, boot_id: &str, journal: &str, journal_at: Option<&String>) -> Self {
         let named = |board: &BoardConfig| {
             let players = config.seats(board).players;
             let is_named = players.iter().any(Option::is_some);
@@ -75,7 +75,7 @@ impl GatewayInfo {
             schema_version: SCHEMA_VERSION,
             boot_id: boot_id.to_owned(),
             journal: journal.to_owned(),
-            journal_at: mqtt::journal_at(&config.journal.path),
+            journal_at: journal_at.cloned(),
             keep_alive_s: config.broker.keep_alive.as_secs(),
             health_interval_s: config.limits.health_interval.as_secs(),
             host: mqtt::host(),

@@ -76,22 +76,17 @@ pub(crate) struct Batch {
     /// Positions of the rows that a command led to.
     pub(crate) commanded: BTreeSet<u64>,
     pub(crate) acked: BTreeSet<u64>,
-    /// The last number of each board that the broker has in its retained states; 0 where it has none any more.
-    pub(crate) shown: BTreeMap<String, u64>,
 }
 
 impl Batch {
-    /// True when the batch holds something that must be durable now. Acknowledgements may wait, and what the broker has shown
-    /// waits for the next thing to write.
+    /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
         let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
         has_entries || self.lifted.is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        // A board whose states were taken from the broker may never have anything more to write.
-        let has_gone = self.shown.values().any(|seq| *seq == 0);
-        !self.is_urgent() && self.acked.is_empty() && !has_gone
+        !self.is_urgent() && self.acked.is_empty()
     }
 
     /// A row of the disk as it is by now.

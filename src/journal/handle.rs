@@ -18,7 +18,7 @@ use super::{
     },
     error::JournalError,
     open,
-    request::{JournalRequest, StandBy},
+    request::JournalRequest,
     writer::{JournalWriter, Tells},
 };
 
@@ -178,36 +178,11 @@ impl Journal {
         &self.identity
     }
 
-    /// Tells the journal that another gateway gives out numbers under our name, or that there is another broker. Events that
-    /// the journal takes from now on are not sent before [`Self::reconcile`], by this process or by another. Unless events
-    /// were being sent, that holds for all since the start.
-    pub async fn stand_by(&self, why: StandBy) {
-        let _ = self.requests.send(JournalRequest::StandBy(why)).await;
-    }
-
-    /// Tells the journal, without waiting, that another gateway waits for our name: it may give out numbers after the end of this
-    /// process. Returns false if the thread is behind.
-    #[must_use]
-    pub fn try_meet_rival(&self) -> bool {
-        self.requests.try_send(JournalRequest::MeetRival).is_ok()
-    }
-
-    /// Tells the journal, before [`Self::reconcile`], that the broker has told the end of the process with that boot id.
-    pub async fn seen_off(&self, boot_id: &str) {
-        let _ = self
-            .requests
-            .send(JournalRequest::SeenOff(boot_id.to_owned()))
-            .await;
-    }
-
-    /// Tells the journal which numbers the broker has by now in its retained states, without waiting. If the thread is
-    /// behind, they stay in `shown`.
-    pub fn try_shown(&self, shown: &mut BTreeMap<String, u64>) {
-        if !shown.is_empty()
-            && let Ok(place) = self.requests.try_reserve()
-        {
-            place.send(JournalRequest::Shown(std::mem::take(shown)));
-        }
+    /// Tells the journal that another gateway gives out numbers under our name. Events that the journal takes from now
+    /// on are not sent before [`Self::reconcile`], by this process or by another. Unless events were being sent, that
+    /// holds for all since the start.
+    pub async fn stand_by(&self, was_sending: bool) {
+        let _ = self.requests.send(JournalRequest::StandBy(was_sending)).await;
     }
 
     /// Writes the daemon's boot id to where [`super::query::boot`] finds it.

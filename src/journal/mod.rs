@@ -8,7 +8,7 @@
 //!
 //! When the disk refuses (full, failing), accepted events wait in memory, bounded, and go down in
 //! order as soon as there is room; `mark.rs` says how their numbers stay unique even if the
-//! process dies before that, and `vouched.rs` what holds where neither the disk nor the broker tells.
+//! process dies before that.
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
 mod age;
@@ -30,7 +30,6 @@ mod request;
 mod salvage;
 mod store;
 mod taken;
-mod vouched;
 mod writer;
 
 pub use entry::{
@@ -41,7 +40,6 @@ pub use error::JournalError;
 pub use handle::{Committed, Journal};
 pub use place::captures;
 pub(crate) use place::former;
-pub use request::StandBy;
 pub(crate) use taken::Taken;
 
 /// Unix time in milliseconds.

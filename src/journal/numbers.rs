@@ -43,7 +43,7 @@ impl KnownNumbers {
     /// The number above which a board must go on if its journal ends before what was sent. A consumer may know all numbers up to
     /// `floor`.
     pub(super) fn base(&self, floor: u64) -> u64 {
-        if self.ceiling >= self.last && !self.is_unvouched {
+        if self.ceiling >= self.last && !self.is_unsecured {
             self.ceiling.max(floor)
         } else {
             fresh_range(self.last.max(self.ceiling).max(floor))
@@ -52,7 +52,7 @@ impl KnownNumbers {
 
     /// True when numbers above `seq` were given out, or may have been.
     pub(super) fn is_above(&self, seq: u64) -> bool {
-        self.is_unvouched || self.last.max(self.ceiling) > seq
+        self.is_unsecured || self.last.max(self.ceiling) > seq
     }
 }
 
@@ -413,10 +413,10 @@ mod tests {
         assert!(known(140, 0).base(0) >= 140 + MARGIN);
         assert!(known(140, 100).base(0) >= 140 + MARGIN);
         assert!(known(140, 0).is_above(139) && !known(140, 0).is_above(140));
-        let unvouched = KnownNumbers {
-            is_unvouched: true,
+        let unsecured = KnownNumbers {
+            is_unsecured: true,
             ..known(140, 192)
         };
-        assert!(unvouched.is_above(200) && unvouched.base(200) >= 200 + MARGIN);
+        assert!(unsecured.is_above(200) && unsecured.base(200) >= 200 + MARGIN);
     }
 }

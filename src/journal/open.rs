@@ -25,7 +25,6 @@ use super::{
     place::{self, beside},
     salvage::Salvage,
     store::{Store, TABLES_VERSION},
-    vouched::Vouching,
 };
 use crate::event::notice;
 
@@ -49,8 +48,6 @@ pub(crate) struct Ready {
     pub(crate) is_unread: bool,
     /// What boards have to tell of their numbers before anything else.
     pub(crate) jumps: Jumps,
-    /// Whether the numbers are all that were sent.
-    pub(crate) vouching: Vouching,
     /// What the opening found.
     pub(crate) notices: Vec<Notice>,
     /// The lock, held as long as the journal is open; none where nothing can be written.
@@ -109,32 +106,16 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
     }
     let ceilings = Mark::read(&beside(path, ".mark"));
     notices.extend(raise(&ceilings, &mut resumes, seq_base, &mut jumps));
-    let has_ended = store.has_ended(path).map_err(sqlite)?;
     Ok(Ready {
         resumes,
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
         is_unread,
-        vouching: vouching(&store, has_ended, false).map_err(sqlite)?,
         store,
         mark: None,
         jumps,
         notices,
         lock: None,
-    })
-}
-
-/// What vouches for the numbers of a journal that has all, or of one that may not.
-fn vouching(store: &Store, is_whole: bool, says_whole: bool) -> rusqlite::Result<Vouching> {
-    Ok(Vouching {
-        is_whole,
-        says_whole,
-        had_rival: store.had_rival()?,
-        met_rival: false,
-        sends: false,
-        sender: store.sender()?,
-        shown: store.shown()?,
-        seen_off: None,
     })
 }
 
@@ -167,8 +148,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     let mut notices = Vec::new();
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
-    let is_new = store.tables_version().map_err(sqlite)? == 0;
-    if is_new {
+    if store.tables_version().map_err(sqlite)? == 0 {
         if notices.is_empty() && mark_path.exists() {
             notices.push(missing(path));
         }
@@ -184,8 +164,6 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     store.set_identity(&identity).map_err(sqlite)?;
     store.prepare_ages().map_err(sqlite)?;
     store.prepare_commanded().map_err(sqlite)?;
-    store.prepare_shown().map_err(sqlite)?;
-    let has_ended = store.has_ended(path).map_err(sqlite)?;
     let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
     let mut resumes = store.resumes().map_err(sqlite)?;
     let seq_base = store.seq_base().map_err(sqlite)?;
@@ -195,7 +173,6 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     jumps.forget_told(&last_seqs.collect(), seq_base);
     let restored = restored(&store).map_err(sqlite)?;
     let renamed = renamed(&store, gateway).map_err(sqlite)?;
-    let is_moved = restored.is_some() || renamed.is_some();
     for notice in restored.iter().chain(&renamed) {
         for (board, resume) in &resumes {
             jumps.note(board, [resume.last_seq; 2], notice);
@@ -210,10 +187,6 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     store.set_jumps(&jumps).map_err(sqlite)?;
     store.forget_restored().map_err(sqlite)?;
     store.set_gateway(gateway).map_err(sqlite)?;
-    if is_new || is_moved {
-        // Its numbers are in a fresh range, or those of another gateway.
-        store.forget_sender().map_err(sqlite)?;
-    }
     if !raised.is_empty() {
         let boards = raised.iter().filter_map(|notice| notice.board.clone());
         let snapshots = boards.filter_map(|board| {
@@ -230,9 +203,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     if let Err(error) = mark.clear() {
         tracing::warn!(%error, "cannot clear the journal's mark");
     }
-    let is_whole = is_new || has_ended || is_moved;
     Ok(Ready {
-        vouching: vouching(&store, is_whole, has_ended).map_err(sqlite)?,
         store,
         mark: Some(mark),
         identity,

@@ -6,7 +6,6 @@ use std::{
     io::{self, Read},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
 };
 
 use rustix::fs::{OFlags, StatVfs, StatVfsMountFlags, statvfs};
@@ -142,14 +141,6 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
-}
-
-/// What tells the file at `path` from a copy of it, also after the machine was started anew; none where there is no file, or where its
-/// file system does not tell when it was made.
-pub(super) fn birth(path: &Path) -> Option<String> {
-    let found = fs::metadata(path).ok()?;
-    let born = found.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{}:{}", found.ino(), born.as_nanos()))
 }
 
 fn identity(path: &Path) -> Option<Identity> {

@@ -90,7 +90,6 @@ fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()
     }
     set_jumps(connection, &lifted.jumps)?;
     // Whatever the journal has by now can be sent.
-    remove_meta(connection, "rival")?;
     remove_meta(connection, "floors")
 }
 
@@ -306,19 +305,6 @@ impl Store {
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
     }
 
-    /// True where another gateway gave out our numbers, and they were not compared since.
-    pub(crate) fn had_rival(&self) -> rusqlite::Result<bool> {
-        Ok(meta(&self.connection, "rival")?.is_some())
-    }
-
-    pub(crate) fn set_rival(&self, had_rival: bool) -> rusqlite::Result<()> {
-        if had_rival {
-            set_meta(&self.connection, "rival", "1")
-        } else {
-            remove_meta(&self.connection, "rival")
-        }
-    }
-
     pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
         match floors.and_then(|floors| serde_json::to_string(floors).ok()) {
             Some(json) => set_meta(&self.connection, "floors", &json),
@@ -347,7 +333,6 @@ impl Store {
         batch.write_commanded(&transaction)?;
         self.has_new_commands |= !batch.commands.is_empty();
         batch.write_acknowledgements(&transaction)?;
-        batch.write_shown(&transaction)?;
         transaction.commit()
     }
 

@@ -28,7 +28,6 @@ use super::{
     request::JournalRequest,
     store::Store,
     taken::Taken,
-    vouched::Vouching,
 };
 use crate::event::notice;
 
@@ -59,8 +58,10 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
-    /// True where boards that the journal does not know may have sent something: they begin in a fresh range.
-    raises_base: bool,
+    /// True once the numbers are compared: what is accepted from then on may be sent.
+    is_compared: bool,
+    /// True from when no disk secures the numbers of events until they have others. Nothing in memory is told meanwhile.
+    is_leaving: bool,
     /// True while there is a journal that could not be read when the daemon began.
     is_unread: bool,
     jumps: Jumps,
@@ -68,9 +69,6 @@ pub(super) struct JournalWriter {
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
-    /// The boot id of this process.
-    boot: String,
-    vouching: Vouching,
     /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
@@ -128,8 +126,6 @@ impl JournalWriter {
         let mut writer = Self {
             floors,
             games,
-            boot: String::new(),
-            vouching: ready.vouching,
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: Vec::new(),
@@ -145,7 +141,8 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
-            raises_base: false,
+            is_compared: false,
+            is_leaving: false,
             is_unread: ready.is_unread,
             jumps: ready.jumps,
             pending: Batch::default(),
@@ -230,21 +227,12 @@ impl JournalWriter {
                 self.settle(std::mem::take(answers));
                 self.reconcile(known, answer);
             }
-            JournalRequest::StandBy(why) => self.stand_by(why),
-            JournalRequest::MeetRival => self.vouching.met_rival = true,
-            JournalRequest::Shown(shown) => self.pending.shown.extend(shown),
-            JournalRequest::SeenOff(boot) => self.vouching.seen_off = Some(boot),
+            JournalRequest::StandBy(was_sending) => self.stand_by(was_sending),
             JournalRequest::Boot(boot) => {
                 // Another notice tells of a disk that takes no writes.
                 if let Err(error) = self.store.set_boot(&boot) {
                     tracing::debug!(%error, "cannot leave the boot id in the journal");
                 }
-                if self.vouching.says_whole
-                    && let Err(error) = self.store.note_end(&self.settings.path, &boot)
-                {
-                    tracing::debug!(%error, "cannot note that the journal has everything");
-                }
-                self.boot = boot;
             }
             JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));
@@ -439,7 +427,8 @@ impl JournalWriter {
         if let Err(error) = is_covered
             && !self.unsecured.send_replace(true)
         {
-            tracing::warn!(%error, "no disk secures the numbers of events in memory: the broker is asked to keep them");
+            tracing::warn!(%error, "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them");
+            self.leave_numbers();
         }
     }
 
@@ -477,12 +466,6 @@ impl JournalWriter {
                 "the journal still cannot be written: these events are lost at the end of this process"
             );
             return;
-        }
-        if self.lock.is_some()
-            && self.vouching.lasts()
-            && let Err(error) = self.store.note_end(&self.settings.path, &self.boot)
-        {
-            tracing::debug!(%error, "cannot note that the journal has everything");
         }
         if let Err(error) = self.store.checkpoint() {
             tracing::debug!(%error, "cannot fold the write-ahead log");

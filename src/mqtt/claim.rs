@@ -226,13 +226,12 @@ impl NameClaim {
         }
     }
 
-    /// Takes note that the broker has delivered all that it retains. A gateway that cannot hear itself cannot hear
-    /// another either.
-    pub(super) fn heard(&mut self, can_hear: bool, now: Instant) {
+    /// Takes note that the broker has delivered all that it retains, or that nothing of it comes.
+    pub(super) fn heard(&mut self, now: Instant) {
         if self.stage != Stage::Unknown {
             return;
         }
-        if can_hear && self.may_be_online() && self.info_is_anothers() {
+        if self.may_be_online() && self.info_is_anothers() {
             self.ask(now);
         } else {
             self.stage = Stage::Holding;
@@ -276,13 +275,6 @@ impl NameClaim {
     pub(super) fn was_of_another(&self, ours: &str) -> bool {
         let theirs = self.info.as_ref().and_then(|info| info.journal.as_deref());
         theirs.is_some_and(|theirs| theirs != ours)
-    }
-
-    /// The boot id of the gateway whose end the broker has told.
-    pub(super) fn seen_off(&self) -> Option<&str> {
-        let holder = self.info.as_ref().map(|info| info.boot_id.as_str());
-        // Some brokers do not pass on whose word it is.
-        self.speaker.as_deref().or(holder).filter(|_| !self.is_online)
     }
 
     /// True while this gateway holds the name.

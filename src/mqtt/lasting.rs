@@ -19,7 +19,6 @@ use super::{
     outbox::EventLane,
     readback::ReadBack,
     reply::{CommandReply, ReplyTo},
-    shown::ShownGames,
     states::States,
     suspect::Suspicion,
     topic::Topics,
@@ -98,7 +97,6 @@ pub(super) struct Lasting {
     pub(super) outbox: EventLane,
     /// Positions of events that the broker has acknowledged and the journal does not know of yet.
     pub(super) acks: Vec<u64>,
-    pub(super) shown: ShownGames,
     pub(super) states: States,
     pub(super) replies: mpsc::Receiver<CommandReply>,
     pub(super) requests: mpsc::Sender<Request>,

@@ -27,7 +27,6 @@ mod rival;
 pub mod rumqtt;
 mod session;
 mod short;
-mod shown;
 pub mod states;
 mod suspect;
 pub mod topic;

@@ -20,14 +20,13 @@ use super::{
     readback::ReadBack,
     reply::CommandReply,
     session::{BrokerSession, Culprit, SessionEnd},
-    shown::ShownGames,
     states::States,
     suspect::Suspicion,
     topic::Topics,
 };
 use crate::{
     config::{BrokerUrl, Id, Language},
-    journal::{Journal, StandBy},
+    journal::Journal,
     link::Backoff,
     time::Millis,
 };
@@ -143,7 +142,6 @@ impl<D: Dial> Publisher<D> {
             journal,
             outbox: EventLane::default(),
             acks: Vec::new(),
-            shown: ShownGames::default(),
             states,
             replies,
             requests,
@@ -267,11 +265,7 @@ impl<D: Dial> Publisher<D> {
     /// was told.
     async fn redial(&mut self, redial: Redial<D>) {
         let core = &mut self.core;
-        let why = StandBy {
-            was_sending: !core.readback.wants_numbers(),
-            has_rival: false,
-        };
-        core.journal.stand_by(why).await;
+        core.journal.stand_by(!core.readback.wants_numbers()).await;
         core.count(|figures| {
             figures.connected = false;
             figures.broker = None;
@@ -284,7 +278,6 @@ impl<D: Dial> Publisher<D> {
         core.claim = NameClaim::new(ourselves(&core.settings, &core.journal));
         core.readback = ReadBack::default();
         core.suspicion = Suspicion::default();
-        core.shown = ShownGames::default();
         core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;
         (core.events_first, core.leaves_birth_out, core.wants_retained) = (false, false, true);

@@ -12,11 +12,12 @@ use std::{
 use tokio::task::JoinSet;
 
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
-use crate::journal::{Journal, StandBy};
+use crate::journal::Journal;
 
 /// How long to wait for a broker that does not let us hear ourselves, from when it has acknowledged what we sent.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How long to wait for that acknowledgement. A line may stand still.
+/// How long to wait for a broker that does not acknowledge the subscription. One that does not acknowledge the message to ourselves is
+/// left by the session.
 const UNANSWERED: Duration = Duration::from_secs(30);
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
@@ -49,8 +50,9 @@ pub(super) struct ReadBack {
     /// The broker has let us hear ourselves.
     was_heard: bool,
     known: KnownBoards,
-    /// True where a message to ourselves is under way.
+    /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
     echoes: bool,
+    is_echoed: bool,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
 }
@@ -66,7 +68,7 @@ impl ReadBack {
             _ => {}
         }
         // The publisher does not wait again for a broker that let it wait in vain.
-        let patience = if self.is_deaf { Duration::ZERO } else { UNANSWERED };
+        let patience = if self.is_deaf { SILENCE } else { UNANSWERED };
         self.stage = Stage::Hearing(now + patience);
         self.known = KnownBoards::default();
         let most = if self.was_heard {
@@ -74,6 +76,7 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
+        self.is_echoed = false;
         self.echoes = self.broken_off < most;
         self.echoes
     }
@@ -116,12 +119,18 @@ impl ReadBack {
     /// Notes that the broker has acknowledged the subscription; where there is a message to ourselves, that is what counts.
     pub(super) fn subscribed(&mut self, now: Instant) {
         if !self.echoes {
-            self.answered(now);
+            self.ends_soon(now);
         }
     }
 
-    /// Notes that the broker has acknowledged the message to ourselves: what it retains comes soon, if it comes.
-    pub(super) fn answered(&mut self, now: Instant) {
+    /// Notes that the broker has acknowledged the message to ourselves.
+    pub(super) fn echoed(&mut self, now: Instant) {
+        self.is_echoed = true;
+        self.ends_soon(now);
+    }
+
+    /// What the broker retains comes soon, if it comes.
+    fn ends_soon(&mut self, now: Instant) {
         if let Stage::Hearing(until) = &mut self.stage {
             *until = (*until).min(now + SILENCE);
         }
@@ -138,8 +147,9 @@ impl ReadBack {
     pub(super) fn has_heard(&mut self, now: Instant) -> bool {
         if let Stage::Hearing(until) = self.stage
             && until <= now
+            && (self.is_echoed || !self.echoes)
         {
-            if !std::mem::replace(&mut self.is_deaf, true) {
+            if self.echoes && !std::mem::replace(&mut self.is_deaf, true) {
                 tracing::warn!(
                     "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it cannot tell; may we read our own topics?"
                 );
@@ -149,31 +159,17 @@ impl ReadBack {
         matches!(self.stage, Stage::Heard)
     }
 
-    /// False where the broker does not let us hear ourselves.
-    pub(super) fn can_hear(&self) -> bool {
-        !self.is_deaf
-    }
-
     /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `is_anothers` where
-    /// another gateway had the name last: it may have ended before this one could know of it. `seen_off` is the boot id of the last
-    /// holder, where the broker has told its end.
-    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool, seen_off: Option<&str>) -> bool {
+    /// another gateway had the name last: it may have ended before this one could know of it.
+    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
-            let seen_off = seen_off.map(str::to_owned);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {
-                    let why = StandBy {
-                        was_sending: false,
-                        has_rival: true,
-                    };
-                    journal.stand_by(why).await;
-                }
-                if let Some(boot) = seen_off {
-                    journal.seen_off(&boot).await;
+                    journal.stand_by(false).await;
                 }
                 journal.reconcile(known).await.await.ok()
             });
@@ -250,18 +246,19 @@ mod tests {
     #[test]
     fn the_wait_for_ourselves_begins_when_the_broker_has_acknowledged() {
         let start = Instant::now();
-        for echoes in [true, false] {
-            let mut readback = ReadBack::default();
-            readback.begin(start);
-            readback.echoes = echoes;
-            let late = start + UNANSWERED - Duration::from_secs(1);
-            assert!(!readback.has_heard(late) && readback.can_hear());
-            let late = start + 2 * SILENCE;
-            readback.subscribed(late);
-            assert_eq!(readback.has_heard(late + SILENCE), !echoes);
-            readback.answered(late);
-            assert!(readback.has_heard(late + SILENCE) && !readback.can_hear());
-        }
+        let mut readback = ReadBack::default();
+        assert!(readback.begin(start));
+        assert!(!readback.has_heard(start + 2 * UNANSWERED), "the session leaves");
+        let late = start + 2 * SILENCE;
+        readback.subscribed(late);
+        assert!(!readback.has_heard(late + SILENCE));
+        readback.echoed(late);
+        assert!(readback.has_heard(late + SILENCE) && readback.is_deaf);
+        let mut without = ReadBack::default();
+        without.do_without_echo();
+        assert!(!without.begin(start) && !without.has_heard(late));
+        without.subscribed(late);
+        assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
     }
 
     #[test]

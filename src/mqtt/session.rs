@@ -81,8 +81,6 @@ pub(super) struct BrokerSession<'a, L> {
     reading: JoinSet<reading::Read>,
     /// True once the journal knows that another gateway has our name.
     is_noted: bool,
-    /// True once the journal knows that another gateway waits for our name.
-    has_told_rival: bool,
     /// Whose turn it is: true for states, false for events.
     states_first: bool,
     /// When the loop began its last turn.
@@ -105,7 +103,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             waiting_reply: None,
             reading: JoinSet::new(),
             is_noted: false,
-            has_told_rival: false,
             states_first: true,
             turned_at: Instant::now(),
             asks_anew: false,
@@ -203,7 +200,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         self.reading = JoinSet::new();
         self.core.states.restart();
         self.core.ceilings.restart();
-        self.core.shown.restart();
         if self.core.settings.commands {
             let filters = self.core.topics.command_filters();
             // A fresh link has room for these two.
@@ -292,7 +288,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let went = self.send(&message, Sent::State { topic: topic.clone() });
         if went {
             self.core.states.sent(&topic, now);
-            self.core.shown.sent(&self.core.topics, &message);
             let is_young = self.connected_at.is_some_and(|at| now - at < blame::YOUNG);
             if is_young && message.qos == Qos::AtMostOnce {
                 self.window.told(&topic);
@@ -346,7 +341,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             Some(Sent::State { topic }) => {
                 self.core.states.answered(&topic);
-                self.core.shown.acked(&topic);
                 self.core.alarms.end(&topic);
             }
             Some(Sent::Ceiling { board, ceiling }) => self.core.ceilings.acked(&board, ceiling),
@@ -355,7 +349,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.claim.answered(ticket, true, Instant::now());
                 self.core.alarms.end(&self.core.topics.claim());
             }
-            Some(Sent::Echo) => self.core.readback.answered(Instant::now()),
+            Some(Sent::Echo) => self.core.readback.echoed(Instant::now()),
             Some(Sent::Reply { .. }) | None => {}
         }
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use dgt2mqtt::{
     event::Event,
     journal::{
-        Entry, Journal, KnownNumbers, StandBy, Written,
+        Entry, Journal, KnownNumbers, Written,
         query::{Filter, each_event},
     },
 };
@@ -27,14 +27,6 @@ async fn lifted(journal: &Journal, last: u64) -> Vec<String> {
     let notices = journal.lift().await;
     settled.await.unwrap();
     notices.into_iter().map(|notice| notice.message).collect()
-}
-
-/// Another gateway has our name.
-fn rival(was_sending: bool) -> StandBy {
-    StandBy {
-        was_sending,
-        has_rival: true,
-    }
 }
 
 async fn unsent(journal: &Journal) -> Vec<Event> {
@@ -173,7 +165,7 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
     journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
     journal.close().await;
     let (journal, _) = open(&path);
-    journal.stand_by(rival(false)).await;
+    journal.stand_by(false).await;
     append(&journal, "7", [5]).await;
     let known = KnownNumbers {
         last: 9_000_000_000,
@@ -216,7 +208,7 @@ async fn nor_does_it_keep_numbers_that_another_has_given_out() {
     journal.close().await;
     let (journal, _) = open(&path);
     assert_eq!(journal.identity(), identity);
-    journal.stand_by(rival(false)).await;
+    journal.stand_by(false).await;
     let known = KnownNumbers {
         last: 4,
         ceiling: 4,
@@ -263,7 +255,7 @@ async fn what_a_disk_cannot_take_back_is_sent_with_other_numbers_all_the_same() 
     assert_eq!(append(&journal, "7", [5]).await, Written::Memory);
     let mut last = 9_000;
     for is_again in [false, true] {
-        journal.stand_by(rival(is_again)).await;
+        journal.stand_by(is_again).await;
         lifted(&journal, last).await;
         let told = unsent(&journal).await;
         assert!(told.iter().all(|event| event.seq > last), "{told:?}");
@@ -310,7 +302,7 @@ async fn a_jump_that_another_gateway_came_upon_is_named_later() {
     append(&journal, "7", 1..=2).await;
     let rows = journal.unacked(0, 100).await;
     journal.acked(rows.iter().map(|row| row.n).collect()).await;
-    journal.stand_by(rival(true)).await;
+    journal.stand_by(true).await;
     append(&journal, "7", [3, 4]).await;
     let said = lifted(&journal, 90).await;
     let sent = unsent(&journal).await;
@@ -324,7 +316,7 @@ async fn a_jump_that_another_gateway_came_upon_is_named_later() {
     let resume = journal.resume("7").await;
     let untold: Vec<_> = resume.untold.iter().map(|notice| &notice.message).collect();
     assert_eq!(untold, [&said[0]]);
-    journal.stand_by(rival(false)).await;
+    journal.stand_by(false).await;
     append(&journal, "7", [resume.last_seq + 1]).await;
     let rows = journal.unacked(0, 100).await;
     journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;

@@ -36,7 +36,6 @@ mod journal_faults;
 mod journal_found;
 mod journal_lift;
 mod journal_place;
-mod journal_vouched;
 mod lacking;
 mod mqtt_gateway;
 mod ops_notify;

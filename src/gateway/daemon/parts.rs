@@ -16,7 +16,7 @@ use crate::{
         metrics::Metrics,
     },
     journal::{JournalSettings, Notice},
-    mqtt::{self, BrokerFigures, PublisherSettings, Topics, rumqtt::RumqttDial},
+    mqtt::{BrokerFigures, PublisherSettings, Topics, rumqtt::RumqttDial},
 };
 
 /// How many events may wait in memory while the disk refuses.
@@ -107,10 +107,14 @@ fn broker_of(config: &Config, boot_id: &str) -> BrokerConfig {
     broker
 }
 
-pub(super) fn publisher_settings(config: &Config, boot_id: &str) -> PublisherSettings {
+pub(super) fn publisher_settings(
+    config: &Config,
+    boot_id: &str,
+    journal_at: Option<&String>,
+) -> PublisherSettings {
     PublisherSettings {
         boot_id: boot_id.to_owned(),
-        journal_at: mqtt::journal_at(&config.journal.path),
+        journal_at: journal_at.cloned(),
         keep_alive: config.broker.keep_alive,
         urls: config.broker.urls.clone(),
         commands: config.commands,

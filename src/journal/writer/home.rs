@@ -189,10 +189,6 @@ impl JournalWriter {
         self.store = ready.store;
         self.store.set_identity(&self.identity)?;
         self.store.set_jumps(&self.jumps)?;
-        if self.vouching.sends {
-            self.store.note_sender(&self.boot)?;
-            self.store.set_seq_base(self.seq_base)?;
-        }
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);

@@ -16,7 +16,6 @@ use crate::{
         batch::{Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
         numbers::{GamesMoved, Gaps, Lift, fresh_range},
-        request::StandBy,
     },
 };
 
@@ -38,53 +37,44 @@ impl JournalWriter {
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
-        self.raises_base |= self.begin_to_send(&mut known);
         let beyond: BTreeMap<_, _> = known
             .into_iter()
             .filter(|(board, known)| {
                 known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
             })
             .collect();
-        if beyond.is_empty() && !self.raises_base {
+        if beyond.is_empty() && !self.is_leaving {
             self.unanswered.clear();
             self.keep_floors(false);
-            self.vouching.settle();
+            self.is_compared = true;
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
         }
-        self.beyond = beyond;
+        self.beyond.retain(|_, known| known.is_unsecured);
+        for (board, mut known) in beyond {
+            known.is_unsecured = self.beyond.get(&board).is_some_and(|known| known.is_unsecured);
+            self.beyond.insert(board, known);
+        }
         self.waiting.push((answer, left_out));
         self.disputed.send_replace(true);
     }
 
-    /// Marks the boards for whose numbers nobody vouches, and notes that this process sends events from now on. True where nobody knows
-    /// which other boards there were.
-    fn begin_to_send(&mut self, known: &mut BTreeMap<String, KnownNumbers>) -> bool {
-        let mut is_noted = true;
-        if !std::mem::replace(&mut self.vouching.sends, true)
-            && let Err(error) = self.store.note_sender(&self.boot)
-        {
-            // The next process may take the journal for one that has all. No number of it may mean what this one sends.
-            is_noted = false;
-            tracing::debug!(%error, "cannot note in the journal that events are sent");
-        }
-        self.vouching.says_whole = false;
-        for board in self.resumes.keys() {
-            let now = known.get(board).map_or(0, |known| known.last.max(known.ceiling));
-            if !is_noted || !self.vouching.is_vouched(board, now, self.floor(board)) {
-                known.entry(board.clone()).or_default().is_unvouched = true;
+    /// Has all boards leave the range of their numbers, because no disk secures those of the events in memory: the next process may know
+    /// nothing of them, nor a broker that is started anew.
+    pub(super) fn leave_numbers(&mut self) {
+        for (board, resume) in &self.resumes {
+            if self.is_compared {
+                let secured = self.mark.as_ref().map_or(0, |mark| mark.ceiling(board));
+                let pending = self.pending.rows.iter().filter(|new| new.row.board == *board);
+                let first = pending.map(|new| new.row.seq).find(|seq| *seq > secured);
+                let floor = first.map_or(resume.last_seq, |first| first - 1);
+                self.floors.insert(board.clone(), floor);
             }
+            self.beyond.entry(board.clone()).or_default().is_unsecured = true;
         }
-        !is_noted || !self.vouching.knows_boards()
-    }
-
-    /// Has boards that the journal does not know begin in a fresh range. Their notice waits for them.
-    fn raise_base(&mut self, base: u64) {
-        if let Err(error) = self.store.set_seq_base(base) {
-            tracing::debug!(%error, "cannot note in the journal where other boards begin");
-        }
-        self.seq_base = base;
+        self.is_leaving = true;
+        self.disputed.send_replace(true);
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
@@ -132,12 +122,11 @@ impl JournalWriter {
         told.or_else(|| self.games.get(board).copied()).unwrap_or(0)
     }
 
-    /// Takes note that another gateway gives out our numbers, or that there is another broker. What was not sent must be compared
-    /// again, by the next process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
+    /// Takes note that another gateway gives out our numbers. What was not sent must be compared again, by the next
+    /// process if need be. Events that nobody has acknowledged cannot come after the other's numbers: each gets a
     /// number above them, and says which it had.
-    pub(super) fn stand_by(&mut self, why: StandBy) {
-        self.vouching.had_rival |= why.has_rival;
-        if why.was_sending {
+    pub(super) fn stand_by(&mut self, was_sending: bool) {
+        if was_sending {
             let resumes = self.resumes.iter();
             let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
             self.floors = last.collect();
@@ -160,21 +149,13 @@ impl JournalWriter {
 
     fn keep_floors(&mut self, keep: bool) {
         let floors = keep.then_some(&self.floors);
-        let had_rival = keep && self.vouching.had_rival;
-        let kept = self.store.set_floors(floors);
-        if let Err(error) = kept.and_then(|()| self.store.set_rival(had_rival)) {
+        if let Err(error) = self.store.set_floors(floors) {
             tracing::warn!(%error, "cannot write down which events were not sent");
         }
     }
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
-        if self.raises_base {
-            // A board that the journal did not know may have begun since the comparison.
-            for board in self.resumes.keys() {
-                self.beyond.entry(board.clone()).or_default().is_unvouched = true;
-            }
-        }
         let lifts: Vec<_> = ours_first(std::mem::take(&mut self.beyond))
             .into_iter()
             .enumerate()
@@ -197,10 +178,10 @@ impl JournalWriter {
         let last_seqs = self.resumes.iter();
         let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
         self.jumps.forget_told(&last_seqs.collect(), self.seq_base);
-        let raised = std::mem::take(&mut self.raises_base).then(|| fresh_range(self.seq_base));
+        let raised = self.is_leaving.then(|| fresh_range(self.seq_base));
         if let Some(base) = raised {
-            let text = unsure("a board that this journal does not know", self.seq_base, base);
-            let notice = Notice::new(notice::JOURNAL_UNSURE, text);
+            let text = unsecured("a board that has told nothing yet", self.seq_base, base);
+            let notice = Notice::new(notice::JOURNAL_UNSECURED, text);
             self.jumps.note_others([self.seq_base, base], &notice);
         }
         for (board, lift, notice) in &lifts {
@@ -216,15 +197,19 @@ impl JournalWriter {
         }
         self.pending.lifted = Some(lifted);
         if let Some(base) = raised {
-            self.raise_base(base);
+            self.seq_base = base;
         }
+        self.is_leaving = false;
+        // Whoever waits for the broker may ask while a broker is asked: the answer to that comes with this.
+        self.is_compared |= !self.waiting.is_empty();
         self.unanswered.clear();
-        self.vouching.settle();
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
         }
         self.disputed.send_replace(false);
+        // What was kept back can be sent.
+        self.news.send_replace(self.position);
         for (answer, left_out) in self.waiting.drain(..) {
             let _ = answer.send(left_out);
         }
@@ -351,7 +336,10 @@ fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
         (notice::JOURNAL_BEHIND, behind(board, known, lift))
     } else {
         let whose = format!("board {board}");
-        (notice::JOURNAL_UNSURE, unsure(&whose, lift.floor, lift.base))
+        (
+            notice::JOURNAL_UNSECURED,
+            unsecured(&whose, lift.floor, lift.base),
+        )
     };
     Notice {
         board: Some(board.to_owned()),
@@ -359,10 +347,10 @@ fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
     }
 }
 
-/// The words of the notice where neither the journal nor the broker vouches for the numbers.
-fn unsure(board: &str, from: u64, to: u64) -> String {
+/// The words of the notice on numbers that no disk secures.
+fn unsecured(whose: &str, from: u64, to: u64) -> String {
     format!(
-        "the disk takes no writes since the start, or the last run did not end in order and the broker has not told its end: events of {board} may have been sent, or will be, that this journal does not have: its numbers jump from {from} to {}",
+        "no disk secures the numbers of events that are sent from memory: those of {whose} go on where no later run can come to, and its numbers jump from {from} to {}",
         to + 1
     )
 }

@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::{
     event::{Body, Event},
-    journal::{StandBy, open},
+    journal::open,
 };
 
 fn first_event() -> Entry {
@@ -74,10 +74,7 @@ fn an_event_is_told_that_came_just_before_housekeeping() {
 
 #[test]
 fn an_event_is_told_that_came_just_before_another_took_the_name() {
-    is_told_beside(JournalRequest::StandBy(StandBy {
-        was_sending: true,
-        has_rival: true,
-    }));
+    is_told_beside(JournalRequest::StandBy(true));
 }
 
 /// A journal at `path` with one event that no broker has acknowledged, and its bytes.

@@ -37,7 +37,7 @@ fn found(claim: &mut NameClaim, boot: &str, now: Instant) {
 fn found_info(claim: &mut NameClaim, info: &str, now: Instant) {
     hears(claim, topics().status(), b"online", now);
     hears(claim, topics().info(), info.as_bytes(), now);
-    claim.heard(true, now);
+    claim.heard(now);
 }
 
 /// How long a holder may live unheard, with the usual settings: two keep-alives, and five seconds.
@@ -68,19 +68,6 @@ fn who_wrote_another_journal_was_another() {
     assert!(!told(""));
 }
 
-#[test]
-fn offline_tells_whose_end_the_broker_saw() {
-    let now = Instant::now();
-    let mut claim = claim("b", "one");
-    hears(&mut claim, topics().info(), br#"{"boot_id":"a"}"#, now);
-    hears(&mut claim, topics().status(), b"online", now);
-    assert_eq!(claim.seen_off(), None);
-    hears(&mut claim, topics().status(), b"offline", now);
-    assert_eq!(claim.seen_off(), Some("a"));
-    claim.speaker = Some("c".to_owned());
-    assert_eq!(claim.seen_off(), Some("c"));
-}
-
 /// The ticket of all words that the broker acknowledges at once.
 const AT_ONCE: Ticket = Ticket(1);
 
@@ -103,7 +90,7 @@ fn tell(from: &mut NameClaim, to: &mut NameClaim, now: Instant) {
 fn a_name_that_nobody_holds_is_taken_at_once_and_our_own_too() {
     let now = Instant::now();
     let mut claim = claim("b", "one");
-    claim.heard(true, now);
+    claim.heard(now);
     assert!(claim.holds());
     claim.restart(None);
     found(&mut claim, "b", now);
@@ -237,7 +224,7 @@ fn the_second_stays_away_until_the_first_is_gone() {
     let now = Instant::now();
     let mut first = claim("z", "one");
     let mut second = claim("a", "two");
-    first.heard(true, now);
+    first.heard(now);
     found(&mut second, "z", now);
     tell(&mut second, &mut first, now);
     tell(&mut first, &mut second, now);
@@ -264,7 +251,7 @@ fn a_holder_notices_that_another_had_the_name() {
     let mut first = claim("a", "one");
     let info = |boot: &str| format!("{{\"boot_id\":\"{boot}\"}}");
     hears(&mut first, topics().info(), info("before").as_bytes(), now);
-    first.heard(true, now);
+    first.heard(now);
     first.take_over();
     assert!(
         first.holds() && !first.was_taken(),
@@ -277,11 +264,11 @@ fn a_holder_notices_that_another_had_the_name() {
     first.restart(None);
     hears(&mut first, topics().status(), b"offline", now);
     hears(&mut first, topics().info(), info("b").as_bytes(), now);
-    first.heard(true, now);
+    first.heard(now);
     assert!(first.was_taken());
     first.restart(None);
     hears(&mut first, topics().info(), info("a").as_bytes(), now);
-    first.heard(true, now);
+    first.heard(now);
     assert!(first.holds() && !first.was_taken());
 }
 
@@ -290,8 +277,8 @@ fn of_two_holders_one_remains() {
     let now = Instant::now();
     let mut first = claim("a", "one");
     let mut second = claim("b", "two");
-    first.heard(true, now);
-    second.heard(true, now);
+    first.heard(now);
+    second.heard(now);
     hears(&mut first, topics().status(), b"online", now);
     tell(&mut first, &mut second, now);
     assert!(first.takes_birth(now) && first.holds() && !second.holds());
@@ -301,7 +288,7 @@ fn of_two_holders_one_remains() {
 fn a_flood_of_words_has_two_answers_a_second_and_whoever_asks_is_answered_in_time() {
     let start = Instant::now();
     let mut holder = claim("h", "one");
-    holder.heard(true, start);
+    holder.heard(start);
     let (mut answers, mut asked_at) = (0, None);
     for ms in 0..10_000 {
         let now = start + Duration::from_millis(ms);
@@ -338,7 +325,7 @@ fn a_word_of_an_older_program_is_understood_and_ours_tells_the_journal() {
 fn one_that_stands_by_takes_a_name_that_fell_silent_when_the_broker_would_have_noticed() {
     let start = Instant::now();
     let (mut first, mut second) = (claim("z", "one"), claim("a", "two"));
-    first.heard(true, start);
+    first.heard(start);
     found(&mut second, "z", start);
     tell(&mut second, &mut first, start);
     tell(&mut first, &mut second, start);
@@ -352,7 +339,7 @@ fn a_holder_that_answers_late_keeps_the_name() {
     for late in (0..35).map(Duration::from_secs) {
         let start = Instant::now();
         let (mut holder, mut other) = (claim("h", "one"), claim("b", "two"));
-        holder.heard(true, start);
+        holder.heard(start);
         found(&mut other, "h", start);
         let mut questions = Vec::new();
         for tenth in 0..=late.as_secs() * 10 {
@@ -420,7 +407,7 @@ fn the_will_of_another_that_waits_says_nothing_of_the_holder() {
         let mut claim = claim("b", "two");
         claim.take(&topics(), &status(speaker), start);
         hears(&mut claim, topics().info(), br#"{"boot_id":"a"}"#, start);
-        claim.heard(true, start);
+        claim.heard(start);
         takes(&mut claim, start)
     };
     assert_eq!(took("a"), Some(Duration::ZERO));

@@ -8,7 +8,6 @@ use std::{
 use super::BrokerSession;
 use crate::{
     config::Id,
-    journal::StandBy,
     mqtt::{
         claim::STOOD_STILL,
         known::Numbers,
@@ -56,7 +55,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let core = &mut *self.core;
         let has_heard = core.readback.has_heard(now);
         if has_heard {
-            core.claim.heard(core.readback.can_hear(), now);
+            core.claim.heard(now);
         }
         core.claim.tick(now);
         core.alarms.tell_left_out(now);
@@ -64,18 +63,13 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
         let may_compare = !was_taken && has_heard && core.claim.holds();
-        let seen_off = core.claim.seen_off();
-        if may_compare && core.readback.compare(&core.journal, is_anothers, seen_off) {
+        if may_compare && core.readback.compare(&core.journal, is_anothers) {
             self.begin();
         }
         self.speak();
         let stands_by = self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true);
         if stands_by || was_taken {
-            let why = StandBy {
-                was_sending,
-                has_rival: true,
-            };
-            self.core.journal.stand_by(why).await;
+            self.core.journal.stand_by(was_sending).await;
         }
         if was_taken {
             tracing::warn!(
@@ -134,7 +128,6 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.say("online");
         }
         let rival = self.core.claim.rival(now).map(str::to_owned);
-        self.has_told_rival |= rival.is_some() && !self.has_told_rival && self.core.journal.try_meet_rival();
         let awaited = self.core.claim.awaits().map(str::to_owned);
         self.core
             .count(|figures| (figures.rival, figures.awaited) = (rival, awaited));

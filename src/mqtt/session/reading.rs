@@ -21,10 +21,9 @@ pub(super) enum Read {
 }
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// Tells the journal what the broker has acknowledged, and which numbers it shows by now. If the journal is behind, the session tells it later.
+    /// Tells the journal what the broker has acknowledged. If the journal is behind, the session tells it later.
     pub(super) fn hand_over_acks(&mut self) {
         self.core.journal.try_acked(&mut self.core.acks);
-        self.core.journal.try_shown(&mut self.core.shown.taken);
     }
 
     /// Has the journal read the outbox, one question at a time. Where the journal is prompt, the events are there when

@@ -241,7 +241,7 @@ impl Game {
                 && ctx.sensed.since(square) <= pressed
         });
         let played_on = best.plies.len() > k + 2;
-        if unseen && ctx.passed(pressed, ASK_MS) {
+        if (unseen || is_rook_left) && ctx.passed(pressed, ASK_MS) {
             self.presses.ask(ctx, pressed);
         }
         if resigned::may_have(ctx, &self.course, &self.unread, k, pressed) {
