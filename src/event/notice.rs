@@ -88,8 +88,6 @@ codes! {
     JOURNAL_RESTORED = "journal_restored",
     /// A broker knows events that the journal does not have.
     JOURNAL_BEHIND = "journal_behind",
-    /// No disk secures the numbers of events.
-    JOURNAL_UNSECURED = "journal_unsecured",
     /// A game goes on under another number, with the half-moves that the broker or the journal has kept.
     GAME_FOUND = "game_found",
     /// The journal cannot be written.

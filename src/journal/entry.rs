@@ -90,8 +90,6 @@ pub struct KnownNumbers {
     pub shown: Option<serde_json::Value>,
     /// True of a board that is configured.
     pub is_ours: bool,
-    /// True where no disk secures the numbers of the board: it must leave their range, whatever the broker knows.
-    pub is_unsecured: bool,
 }
 
 /// Where a board's numbering and its watcher go on.

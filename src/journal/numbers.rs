@@ -40,19 +40,19 @@ fn range_at(ms: u64, highest: u64) -> u64 {
 }
 
 impl KnownNumbers {
-    /// The number above which a board must go on if its journal ends before what was sent. A consumer may know all numbers up to
+    /// The number above which a board must go on if its journal ends before what the broker knows. A consumer may know all numbers up to
     /// `floor`.
     pub(super) fn base(&self, floor: u64) -> u64 {
-        if self.ceiling >= self.last && !self.is_unsecured {
+        if self.ceiling >= self.last {
             self.ceiling.max(floor)
         } else {
             fresh_range(self.last.max(self.ceiling).max(floor))
         }
     }
 
-    /// True when numbers above `seq` were given out, or may have been.
+    /// True when numbers above `seq` were given out.
     pub(super) fn is_above(&self, seq: u64) -> bool {
-        self.is_unsecured || self.last.max(self.ceiling) > seq
+        self.last.max(self.ceiling) > seq
     }
 }
 
@@ -413,10 +413,5 @@ mod tests {
         assert!(known(140, 0).base(0) >= 140 + MARGIN);
         assert!(known(140, 100).base(0) >= 140 + MARGIN);
         assert!(known(140, 0).is_above(139) && !known(140, 0).is_above(140));
-        let unsecured = KnownNumbers {
-            is_unsecured: true,
-            ..known(140, 192)
-        };
-        assert!(unsecured.is_above(200) && unsecured.base(200) >= 200 + MARGIN);
     }
 }

@@ -58,10 +58,6 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
-    /// True once the numbers are compared: what is accepted from then on may be sent.
-    is_compared: bool,
-    /// True from when no disk secures the numbers of events until they have others. Nothing in memory is told meanwhile.
-    is_leaving: bool,
     /// True while there is a journal that could not be read when the daemon began.
     is_unread: bool,
     jumps: Jumps,
@@ -141,8 +137,6 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
-            is_compared: false,
-            is_leaving: false,
             is_unread: ready.is_unread,
             jumps: ready.jumps,
             pending: Batch::default(),
@@ -427,8 +421,7 @@ impl JournalWriter {
         if let Err(error) = is_covered
             && !self.unsecured.send_replace(true)
         {
-            tracing::warn!(%error, "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them");
-            self.leave_numbers();
+            tracing::warn!(%error, "no disk secures the numbers of events in memory: the broker is asked to keep them");
         }
     }
 

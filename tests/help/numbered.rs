@@ -9,7 +9,7 @@ use crate::hall::as_published;
 
 /// The numbers that a notice names, where it says that the numbers of its board jump: the last before, and the first after.
 fn jump(event: &Value) -> Option<(u64, u64)> {
-    let codes = ["journal_behind", "journal_unsecured", "events_lost"];
+    let codes = ["journal_behind", "events_lost"];
     codes.iter().find(|code| event["code"] == **code)?;
     let (_, said) = event["message"].as_str()?.split_once("numbers jump from ")?;
     let mut numbers = said
@@ -166,7 +166,7 @@ pub fn nothing_between_is_missing(heard: &[Value], kept: &[Value]) -> Result<(),
 }
 
 /// What is published of an event however long it is, and however long its ids are: of an amended ruling what it is about.
-pub fn said(event: &Value) -> Value {
+fn said(event: &Value) -> Value {
     let mut said = as_published(vec![event.clone()]).remove(0);
     if event["type"] == "ruling_amended" {
         let fields = said.as_object_mut().unwrap();

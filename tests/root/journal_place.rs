@@ -186,7 +186,6 @@ async fn a_disk_that_takes_no_writes_is_said_without_an_event_and_numbers_are_no
     disk.fail();
     assert_eq!(said(&journal).await, ["journal_failing"]);
     assert_eq!(append(&journal, "7", 11..=12).await, Written::Memory);
-    assert_eq!(codes(&journal.lift().await), ["journal_unsecured"]);
     let secured: Vec<bool> = journal
         .unacked(0, 100)
         .await
@@ -252,15 +251,7 @@ async fn a_start_on_a_disk_that_takes_no_writes_works_from_memory_until_it_does(
             "{state}"
         );
         assert_eq!(append(&journal, "7", last + 1..=last + 2).await, Written::Memory);
-        assert_eq!(journal.unacked(0, 100).await.len() as u64, last, "{state}");
-        assert_eq!(codes(&journal.lift().await), ["journal_unsecured"], "{state}");
-        let rows = journal.unacked(0, 100).await;
-        let told: Vec<_> = rows.iter().map(|row| row.seq).collect();
-        assert!(
-            told.len() as u64 == last + 2 && told.is_sorted(),
-            "{state}: {told:?}"
-        );
-        assert!(told[told.len() - 2] > 1_000_000_000, "{state}: {told:?}");
+        assert_eq!(journal.unacked(0, 100).await.len() as u64, last + 2, "{state}");
         disk.set_read_only(false);
         let deadline = Instant::now() + Duration::from_secs(90);
         while journal.tick().await.in_memory > 0 {
@@ -272,6 +263,6 @@ async fn a_start_on_a_disk_that_takes_no_writes_works_from_memory_until_it_does(
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         journal.close().await;
-        assert_eq!(seqs(&path, "7"), told, "{state}");
+        assert_eq!(seqs(&path, "7"), (1..=last + 2).collect::<Vec<_>>(), "{state}");
     }
 }

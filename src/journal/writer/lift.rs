@@ -15,7 +15,7 @@ use crate::{
     journal::{
         batch::{Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
-        numbers::{GamesMoved, Gaps, Lift, fresh_range},
+        numbers::{GamesMoved, Gaps, Lift},
     },
 };
 
@@ -43,37 +43,15 @@ impl JournalWriter {
                 known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
             })
             .collect();
-        if beyond.is_empty() && !self.is_leaving {
+        if beyond.is_empty() {
             self.unanswered.clear();
             self.keep_floors(false);
-            self.is_compared = true;
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
         }
-        self.beyond.retain(|_, known| known.is_unsecured);
-        for (board, mut known) in beyond {
-            known.is_unsecured = self.beyond.get(&board).is_some_and(|known| known.is_unsecured);
-            self.beyond.insert(board, known);
-        }
+        self.beyond = beyond;
         self.waiting.push((answer, left_out));
-        self.disputed.send_replace(true);
-    }
-
-    /// Has all boards leave the range of their numbers, because no disk secures those of the events in memory: the next process may know
-    /// nothing of them, nor a broker that is started anew.
-    pub(super) fn leave_numbers(&mut self) {
-        for (board, resume) in &self.resumes {
-            if self.is_compared {
-                let secured = self.mark.as_ref().map_or(0, |mark| mark.ceiling(board));
-                let pending = self.pending.rows.iter().filter(|new| new.row.board == *board);
-                let first = pending.map(|new| new.row.seq).find(|seq| *seq > secured);
-                let floor = first.map_or(resume.last_seq, |first| first - 1);
-                self.floors.insert(board.clone(), floor);
-            }
-            self.beyond.entry(board.clone()).or_default().is_unsecured = true;
-        }
-        self.is_leaving = true;
         self.disputed.send_replace(true);
     }
 
@@ -161,10 +139,14 @@ impl JournalWriter {
             .enumerate()
             .map(|(nth, (board, known))| {
                 let lift = self.lift_of(&board, &known);
-                let notice = notice_of(&board, &known, &lift);
+                let text = behind(&board, &known, &lift);
                 if nth < MOST_LINES {
-                    tracing::warn!(code = notice.code, "{}", notice.message);
+                    tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
                 }
+                let notice = Notice {
+                    board: Some(board.clone()),
+                    ..Notice::new(notice::JOURNAL_BEHIND, text)
+                };
                 (board, lift, notice)
             })
             .collect();
@@ -178,12 +160,6 @@ impl JournalWriter {
         let last_seqs = self.resumes.iter();
         let last_seqs = last_seqs.map(|(board, resume)| (board.as_str(), resume.last_seq));
         self.jumps.forget_told(&last_seqs.collect(), self.seq_base);
-        let raised = self.is_leaving.then(|| fresh_range(self.seq_base));
-        if let Some(base) = raised {
-            let text = unsecured("a board that has told nothing yet", self.seq_base, base);
-            let notice = Notice::new(notice::JOURNAL_UNSECURED, text);
-            self.jumps.note_others([self.seq_base, base], &notice);
-        }
         for (board, lift, notice) in &lifts {
             let from = self.resume(board).last_seq;
             self.jumps.note(board, [from, lift.last_seq(from)], notice);
@@ -196,20 +172,12 @@ impl JournalWriter {
             notices.push(notice);
         }
         self.pending.lifted = Some(lifted);
-        if let Some(base) = raised {
-            self.seq_base = base;
-        }
-        self.is_leaving = false;
-        // Whoever waits for the broker may ask while a broker is asked: the answer to that comes with this.
-        self.is_compared |= !self.waiting.is_empty();
         self.unanswered.clear();
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
         }
         self.disputed.send_replace(false);
-        // What was kept back can be sent.
-        self.news.send_replace(self.position);
         for (answer, left_out) in self.waiting.drain(..) {
             let _ = answer.send(left_out);
         }
@@ -329,33 +297,7 @@ pub(super) fn games_of(resume: &Resume) -> Option<u32> {
     state.get("games")?.as_u64()?.try_into().ok()
 }
 
-/// The notice on numbers of a board that jump.
-fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift) -> Notice {
-    let is_behind = known.last.max(known.ceiling) > lift.floor || lift.games.base > lift.games.floor;
-    let (code, text) = if is_behind {
-        (notice::JOURNAL_BEHIND, behind(board, known, lift))
-    } else {
-        let whose = format!("board {board}");
-        (
-            notice::JOURNAL_UNSECURED,
-            unsecured(&whose, lift.floor, lift.base),
-        )
-    };
-    Notice {
-        board: Some(board.to_owned()),
-        ..Notice::new(code, text)
-    }
-}
-
-/// The words of the notice on numbers that no disk secures.
-fn unsecured(whose: &str, from: u64, to: u64) -> String {
-    format!(
-        "no disk secures the numbers of events that are sent from memory: those of {whose} go on where no later run can come to, and its numbers jump from {from} to {}",
-        to + 1
-    )
-}
-
-/// The words of the notice on numbers that the broker knows.
+/// The words of the notice on numbers that jump.
 fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
     let GamesMoved { floor, base, .. } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));

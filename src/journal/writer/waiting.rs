@@ -30,7 +30,7 @@ impl JournalWriter {
             .rows
             .iter()
             .map(|new| &new.row)
-            .filter(|row| row.n > after && !self.is_leaving);
+            .filter(|row| row.n > after);
         on_disk
             .into_iter()
             .map(|row| self.pending.by_now(row))

@@ -122,19 +122,15 @@ async fn start_on_a_full_disk(is_index_gone: bool) {
     assert_eq!(append(&journal, entry("7", 11..=15)).await, Ok(Written::Memory));
     assert_eq!(
         journal.unacked(0, 100).await.len(),
-        10,
-        "what is on the disk is told, and the rest once its numbers are such that no later run has them"
+        15,
+        "what is on the disk is told"
     );
-    assert_eq!(codes(&journal.lift().await), ["journal_unsecured"]);
-    let rows = journal.unacked(0, 100).await;
-    let told: Vec<_> = rows.iter().map(|row| row.seq).collect();
-    assert!(told.len() == 15 && told[10] > 1_000_000_000, "{told:?}");
     disk.grow();
     tokio::time::sleep(Duration::from_millis(1100)).await;
     assert_eq!(journal.tick().await.in_memory, 0);
     assert_eq!(codes(&journal.trouble().borrow()), [""; 0]);
     journal.close().await;
-    assert_eq!(seqs(&path, "7"), told);
+    assert_eq!(seqs(&path, "7"), (1..=15).collect::<Vec<_>>());
 }
 
 #[tokio::test]
