@@ -53,6 +53,8 @@ pub(super) struct ReadBack {
     /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
     echoes: bool,
     is_echoed: bool,
+    /// True once the log has told that the broker does not let us hear ourselves.
+    is_told: bool,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
     broken_off: u32,
 }
@@ -67,10 +69,6 @@ impl ReadBack {
             Stage::Over if self.was_heard => self.broken_off = 0,
             _ => {}
         }
-        // The publisher does not wait again for a broker that let it wait in vain.
-        let patience = if self.is_deaf { SILENCE } else { UNANSWERED };
-        self.stage = Stage::Hearing(now + patience);
-        self.known = KnownBoards::default();
         let most = if self.was_heard {
             MOST_BROKEN_OFF_WHERE_HEARD
         } else {
@@ -78,6 +76,11 @@ impl ReadBack {
         };
         self.is_echoed = false;
         self.echoes = self.broken_off < most;
+        // The publisher does not wait again for a broker that let it wait in vain.
+        let is_in_vain = self.is_deaf || !self.echoes && self.is_compared;
+        let patience = if is_in_vain { Duration::ZERO } else { UNANSWERED };
+        self.stage = Stage::Hearing(now + patience);
+        self.known = KnownBoards::default();
         self.echoes
     }
 
@@ -100,7 +103,8 @@ impl ReadBack {
     /// Takes what came in, if it is an answer. `is_ours` says which boards are configured.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, is_ours: impl Fn(&str) -> bool) {
         if arrived.topic == topics.echo() {
-            (self.is_deaf, self.was_heard, self.broken_off) = (false, true, 0);
+            (self.is_deaf, self.is_told) = (false, false);
+            (self.was_heard, self.broken_off) = (true, 0);
             return self.end();
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
@@ -147,9 +151,10 @@ impl ReadBack {
     pub(super) fn has_heard(&mut self, now: Instant) -> bool {
         if let Stage::Hearing(until) = self.stage
             && until <= now
-            && (self.is_echoed || !self.echoes)
+            && (self.is_echoed || self.is_deaf || !self.echoes)
         {
-            if self.echoes && !std::mem::replace(&mut self.is_deaf, true) {
+            self.is_deaf |= self.echoes;
+            if !std::mem::replace(&mut self.is_told, true) {
                 tracing::warn!(
                     "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it cannot tell; may we read our own topics?"
                 );
