@@ -137,15 +137,14 @@ impl Ply {
         self.kind.same_as(&other.kind) && self.pressed.is_some() == other.pressed.is_some()
     }
 
-    /// True where the half-move is a castling played on `before`, and the board reads the rook where it stood.
+    /// True where the half-move is a castling played on `before`, and the board reads the rook where it stood and not where it belongs.
     #[must_use]
     pub fn leaves_rook(&self, before: &Placement, sensed: &Sensed) -> bool {
         let Some(Move::Castle { king, rook }) = self.kind.legal() else {
             return false;
         };
         let [_, to] = castled(king, rook);
-        let stays = sensed.at(rook) == before.at(rook) && sensed.at(to) != before.at(rook);
-        stays && self.stand.placement().at(rook) != before.at(rook)
+        sensed.at(rook) == before.at(rook) && sensed.at(to) != before.at(rook)
     }
 }
 
