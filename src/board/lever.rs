@@ -38,6 +38,8 @@ const DOUBT_MS: u64 = 1300;
 /// In a frame that tells of a press, no time has fallen by so many seconds more than have passed since the frame
 /// before. A damaged frame whose checksum is right by chance may show that.
 const FALL_S: u64 = 15;
+/// Where a press shows so many seconds more than the frame before, each press of the game gives time.
+const GIVES_S: i64 = 2;
 
 /// Whether a frame is older than a press that was heard before it.
 enum Age {
@@ -51,8 +53,19 @@ enum Age {
 struct Doubted {
     reading: ClockReading,
     at: Millis,
+    why: Doubt,
+}
+
+/// Why a frame waits for the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// It may be older than the press before it.
+    Old,
     /// It shows what no clock does. So the next frame has to confirm it.
-    is_odd: bool,
+    Odd,
+    /// The lever went over without the time that every press gives in this game. The lever may have been misread: then the time that
+    /// ran runs on.
+    GaveNothing,
 }
 
 /// Follows the frames of one clock.
@@ -67,6 +80,8 @@ pub struct LeverWatch {
     turned_at: Option<Millis>,
     /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
+    /// Presses give time in this game.
+    gives: bool,
     doubted: Option<Doubted>,
     /// When the frame came that is believed.
     heard_at: Millis,
@@ -127,28 +142,36 @@ impl LeverWatch {
             // Two old frames may have been under way: the second proves no more than the first.
             return;
         }
-        if let Some(doubted) = self.doubted.take()
-            && self.was_press(&last, &doubted, &reading)
-        {
-            self.believe(doubted.at, doubted.reading);
+        if let Some(doubted) = self.doubted.take() {
+            if doubted.tells_no_more(&reading) {
+                self.doubted = Some(doubted);
+                return;
+            }
+            if self.was_press(&last, &doubted, &reading) {
+                self.believe(doubted.at, doubted.reading);
+            }
         }
-        let is_odd = self.is_odd(now, &reading);
-        match self.age_of(now, &reading) {
-            Age::New if !is_odd => self.believe(now, reading),
-            Age::Old => {}
-            Age::New | Age::Doubtful => {
+        let doubt = match self.age_of(now, &reading) {
+            Age::Old => return,
+            _ if self.is_odd(now, &reading) => Some(Doubt::Odd),
+            Age::Doubtful => Some(Doubt::Old),
+            Age::New => self.gave_nothing(now, &reading).then_some(Doubt::GaveNothing),
+        };
+        match doubt {
+            Some(why) => {
                 self.doubted = Some(Doubted {
                     reading,
                     at: now,
-                    is_odd,
+                    why,
                 });
             }
+            None => self.believe(now, reading),
         }
     }
 
     /// Time passes: a doubtful frame that was not refuted is believed.
     pub fn tick(&mut self, now: Millis) {
-        if let Some(Doubted { reading, at, .. }) = self.doubted.filter(|doubted| !doubted.is_odd)
+        if let Some(Doubted { reading, at, .. }) = self.doubted.filter(|doubted| doubted.why != Doubt::Odd)
             && now.since(at) >= DOUBT_MS
         {
             self.doubted = None;
@@ -159,7 +182,7 @@ impl LeverWatch {
     /// When [`Self::tick`] has something to do.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        let waits = self.doubted.filter(|doubted| !doubted.is_odd);
+        let waits = self.doubted.filter(|doubted| doubted.why != Doubt::Odd);
         waits.map(|doubted| doubted.at + DOUBT_MS)
     }
 
@@ -217,14 +240,32 @@ impl LeverWatch {
                 .any(|side| u64::from(fell(side)) > most)
     }
 
+    /// True where the lever goes over and the press gives no time, though each before it did.
+    fn gave_nothing(&self, now: Millis, reading: &ClockReading) -> bool {
+        let Some(last) = self.now.filter(|last| last.running && reading.running) else {
+            return false;
+        };
+        let is_press = reading.lever != last.lever && !self.turns_round(now, reading);
+        is_press && self.gives && given(&last, reading, now.since(self.heard_at)) <= 0
+    }
+
     /// Whether the doubted frame told of a press after all, now that the next frame is there. If the lever
     /// never went back, the opponent's time has run on, which the doubted frame denies. What no clock does,
     /// the next frame must show as well.
     fn was_press(&self, last: &ClockReading, doubted: &Doubted, next: &ClockReading) -> bool {
-        let Doubted { reading, at, is_odd } = doubted;
-        if *is_odd {
-            let shows = |side| next.time(side).seconds <= reading.time(side).seconds;
-            return next.lever == reading.lever && shows(ClockSide::Left) && shows(ClockSide::Right);
+        let Doubted { reading, at, why } = doubted;
+        match why {
+            Doubt::Odd => {
+                let shows = |side| next.time(side).seconds <= reading.time(side).seconds;
+                return next.lever == reading.lever && shows(ClockSide::Left) && shows(ClockSide::Right);
+            }
+            Doubt::GaveNothing => {
+                let presser = reading.lever.pressed();
+                let gave = next.time(presser.other()).seconds > reading.time(presser.other()).seconds;
+                let stood = next.time(presser).seconds >= reading.time(presser).seconds;
+                return stood && (next.lever == reading.lever || gave);
+            }
+            Doubt::Old => {}
         }
         let opponent = last.lever.pressed().other();
         let soon = self
@@ -255,6 +296,11 @@ impl LeverWatch {
             (true, true) if reading.lever != last.lever => {
                 let presser = reading.lever.pressed();
                 self.gained = reading.time(presser).seconds > last.time(presser).seconds;
+                self.gives = match (given(&last, &reading, 0), given(&last, &reading, elapsed)) {
+                    (GIVES_S.., _) => true,
+                    (_, 1..) => self.gives,
+                    _ => false,
+                };
                 self.flipped = Some((reading, at));
                 self.signals.push_back((at, ClockSignal::Pressed(reading.lever)));
             }
@@ -265,6 +311,21 @@ impl LeverWatch {
             _ => {}
         }
     }
+}
+
+impl Doubted {
+    /// True where `next` shows the same, and a press that gave nothing is neither confirmed nor refuted.
+    fn tells_no_more(&self, next: &ClockReading) -> bool {
+        self.why == Doubt::GaveNothing && *next == self.reading
+    }
+}
+
+/// How many seconds the press between `last` and `reading`, `elapsed` ms later, gave its player at least, as far as whole seconds tell.
+fn given(last: &ClockReading, reading: &ClockReading, elapsed: u64) -> i64 {
+    let presser = reading.lever.pressed();
+    let seconds = |of: &ClockReading| i64::from(of.time(presser).seconds);
+    let passed = i64::try_from(elapsed / 1000).unwrap_or(i64::MAX);
+    seconds(reading) - (seconds(last) - passed).max(0)
 }
 
 /// True when both times have changed sides from `last` to `reading`, `elapsed` ms later: the one that stood still stands, and the one
@@ -284,215 +345,4 @@ fn is_turned_round(last: &ClockReading, reading: &ClockReading, elapsed: u64) ->
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn frame(lever: Lever, left: u32, right: u32, running: bool) -> ClockReading {
-        ClockReading::of_seconds(left, right, running, lever)
-    }
-
-    fn signals(frames: &[(u64, ClockReading)]) -> Vec<ClockSignal> {
-        let mut watch = LeverWatch::default();
-        for (at, reading) in frames {
-            watch.tick(Millis(*at));
-            watch.heard(Millis(*at), *reading);
-        }
-        watch.tick(Millis(frames.last().map_or(0, |(at, _)| *at) + DOUBT_MS));
-        std::iter::from_fn(|| watch.poll().map(|(_, signal)| signal)).collect()
-    }
-
-    use ClockSignal::{Pressed, Started, Stopped};
-    use Lever::{LeftHigh, RightHigh};
-
-    #[test]
-    fn a_lever_that_goes_over_while_the_clock_runs_is_a_press() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, false)),
-            (500, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(RightHigh, 57, 60, true)),
-            (9000, frame(RightHigh, 57, 54, false)),
-        ];
-        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh), Stopped]);
-    }
-
-    #[test]
-    fn a_lever_that_goes_over_while_the_clock_stands_is_no_press() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, false)),
-            (500, frame(RightHigh, 60, 60, false)),
-        ];
-        assert_eq!(signals(&frames), [ClockSignal::Turned(RightHigh)]);
-    }
-
-    #[test]
-    fn a_clock_that_is_started_for_the_other_side_is_started_also_where_all_comes_at_once() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (2000, frame(LeftHigh, 60, 60, false)),
-            (2000, frame(RightHigh, 60, 60, false)),
-            (2000, frame(RightHigh, 60, 60, true)),
-        ];
-        let turned = ClockSignal::Turned(RightHigh);
-        assert_eq!(signals(&frames)[1..], [Stopped, turned, Started(RightHigh)]);
-    }
-
-    #[test]
-    fn a_clock_that_is_turned_round_while_it_runs_is_not_pressed() {
-        let turned = |left, right| {
-            let frames = [
-                (0, frame(LeftHigh, 60, 80, true)),
-                (1000, frame(LeftHigh, 59, 80, true)),
-                (2000, frame(RightHigh, left, right, true)),
-                (3000, frame(RightHigh, left, right - 1, true)),
-            ];
-            signals(&frames).split_off(1)
-        };
-        assert_eq!(
-            turned(80, 58),
-            [ClockSignal::TurnedRound],
-            "the one that ran has run on"
-        );
-        assert_eq!(turned(59, 79), [Pressed(RightHigh)]);
-        assert_eq!(turned(80, 59), [ClockSignal::TurnedRound], "within a second");
-        assert_eq!(
-            turned(80, 50),
-            [Pressed(RightHigh)],
-            "it has run on for longer than time has passed"
-        );
-    }
-
-    #[test]
-    fn a_press_where_both_times_are_nearly_the_same_is_one() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 59, true)),
-            (1000, frame(RightHigh, 59, 59, true)),
-        ];
-        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
-    }
-
-    #[test]
-    fn an_old_frame_after_that_is_no_turn() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, false)),
-            (500, frame(RightHigh, 60, 60, false)),
-            (540, frame(LeftHigh, 60, 60, false)),
-            (600, frame(RightHigh, 60, 60, false)),
-            (3000, frame(LeftHigh, 60, 60, false)),
-        ];
-        let turned = [RightHigh, LeftHigh].map(ClockSignal::Turned);
-        assert_eq!(signals(&frames), turned);
-    }
-
-    #[test]
-    fn a_lever_that_springs_back_at_once_gives_both_players_time() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(RightHigh, 59, 60, true)),
-            (3250, frame(LeftHigh, 59, 62, true)),
-            (3500, frame(RightHigh, 61, 61, true)),
-            (4300, frame(RightHigh, 61, 60, true)),
-        ];
-        let pressed = [RightHigh, LeftHigh, RightHigh].map(Pressed);
-        assert_eq!(signals(&frames), [&[Started(LeftHigh)], &pressed[..]].concat());
-    }
-
-    #[test]
-    fn a_frame_from_before_the_press_is_no_press() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(RightHigh, 57, 60, true)),
-            (3260, frame(LeftHigh, 57, 60, true)),
-            (4000, frame(RightHigh, 57, 59, true)),
-        ];
-        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
-    }
-
-    #[test]
-    fn two_frames_from_before_the_press_are_no_presses() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(RightHigh, 57, 60, true)),
-            (3010, frame(LeftHigh, 57, 60, true)),
-            (3040, frame(LeftHigh, 57, 60, true)),
-            (3500, frame(RightHigh, 57, 59, true)),
-        ];
-        assert_eq!(signals(&frames), [Started(LeftHigh), Pressed(RightHigh)]);
-    }
-
-    #[test]
-    fn quick_presses_that_give_no_time_are_presses() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (1100, frame(RightHigh, 60, 60, true)),
-            (1350, frame(LeftHigh, 60, 60, true)),
-            (1580, frame(RightHigh, 60, 60, true)),
-            (2020, frame(LeftHigh, 60, 59, true)),
-        ];
-        let expected = [RightHigh, LeftHigh, RightHigh, LeftHigh].map(Pressed);
-        assert_eq!(signals(&frames)[1..], expected);
-    }
-
-    #[test]
-    fn a_time_that_ran_after_a_press_proves_the_next_one() {
-        // The press added one second, and the frame of the tick before it was still on its way.
-        let frames = [
-            (0, frame(LeftHigh, 61, 62, true)),
-            (1480, frame(RightHigh, 61, 62, true)),
-            (1545, frame(LeftHigh, 60, 62, true)),
-            (1560, frame(RightHigh, 61, 61, true)),
-            (1600, frame(LeftHigh, 61, 62, true)),
-            (2500, frame(LeftHigh, 60, 62, true)),
-        ];
-        let expected = [RightHigh, LeftHigh].map(Pressed);
-        assert_eq!(signals(&frames)[1..], expected);
-    }
-
-    #[test]
-    fn a_quick_reply_that_the_next_frame_confirms_is_a_press() {
-        let frames = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(RightHigh, 57, 60, true)),
-            (3700, frame(LeftHigh, 57, 59, true)),
-            (4700, frame(LeftHigh, 56, 59, true)),
-        ];
-        let pressed = signals(&frames);
-        assert_eq!(
-            pressed,
-            [Started(LeftHigh), Pressed(RightHigh), Pressed(LeftHigh)]
-        );
-    }
-
-    #[test]
-    fn a_press_in_which_half_a_minute_was_lost_at_once_waits_for_another_frame() {
-        let before = [
-            (0, frame(LeftHigh, 60, 60, true)),
-            (3000, frame(LeftHigh, 57, 60, true)),
-        ];
-        let odd = (4000, frame(RightHigh, 57, 31, true));
-        let after = |rest: &[(u64, ClockReading)]| signals(&[&before, &[odd][..], rest].concat());
-        assert_eq!(after(&[]), [Started(LeftHigh)]);
-        assert_eq!(
-            after(&[(6000, frame(LeftHigh, 55, 60, true))]),
-            [Started(LeftHigh)]
-        );
-        let pressed = [Started(LeftHigh), Pressed(RightHigh)];
-        assert_eq!(
-            after(&[(6000, frame(RightHigh, 57, 58, true))]),
-            pressed,
-            "it was damaged beside a press"
-        );
-        assert_eq!(
-            after(&[(6000, frame(RightHigh, 57, 29, true))]),
-            pressed,
-            "so it is"
-        );
-        // So it is where the frame has the clock stopped as well.
-        let stopped = (4000, frame(RightHigh, 57, 31, false));
-        let rest = (6000, frame(LeftHigh, 55, 60, true));
-        let frames = [&before, &[stopped, rest][..]].concat();
-        assert_eq!(signals(&frames), [Started(LeftHigh)]);
-        // The line was not read for as long.
-        let late = [before[0], (33_000, frame(RightHigh, 57, 31, true))];
-        assert_eq!(signals(&late), pressed);
-    }
-}
+mod tests;
