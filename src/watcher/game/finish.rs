@@ -19,6 +19,8 @@ const SWEEP_MS: u64 = 3000;
 const KINGS_MS: u64 = 1200;
 /// The same on a board that does not know its pieces.
 const FELT_KINGS_MS: u64 = 3000;
+/// The second king follows the first one within this time.
+const OTHER_KING_MS: u64 = 10_000;
 /// Kings that show another result than the one that they ended the game with must stand for this long.
 const CORRECTED_MS: u64 = 3000;
 /// A king that stood on a square for this long was moved there as a move of the game.
@@ -69,6 +71,26 @@ pub(super) fn is_sign_of_result(piece: Code, from: Square, to: Square) -> bool {
         .into_iter()
         .any(|color| piece == Code::from(color.king()));
     is_king && CENTRE.contains(to) && from.distance(to) > 1
+}
+
+/// True while one king stands in the middle, where no move brings it, and the other one may follow: nobody has played on since.
+/// Somebody may press in between, as out of habit.
+pub(super) fn may_come(ctx: &mut Ctx<'_>, stand: &Stand) -> bool {
+    if ctx.sensed.is_felt() {
+        return false;
+    }
+    let mut signs = Color::ALL.into_iter().filter_map(|color| {
+        let (home, to) = (stand.board().king_of(color)?, king(ctx.sensed, color)?);
+        is_sign_of_result(Code::from(color.king()), home, to).then_some((home, to))
+    });
+    let Some((home, to)) = signs.next() else {
+        return false;
+    };
+    let kings = Color::ALL.map(|color| [stand.board().king_of(color), king(ctx.sensed, color)]);
+    let hands: Bitboard = kings.into_iter().flatten().flatten().collect();
+    // A piece of the middle may make room for a king.
+    let elsewhere = stand.placement().differing(ctx.sensed.placement()) & !hands & !CENTRE;
+    elsewhere.is_empty() && ctx.sensed.at(home).is_empty() && !ctx.passed(ctx.sensed.since(to), OTHER_KING_MS)
 }
 
 /// The result that both kings show on centre squares (protocol section 7), if they stand there. Any two
@@ -284,15 +306,32 @@ fn swept_in_one(sensed: &Sensed) -> Option<Millis> {
     times.get(pause).copied()
 }
 
-/// A king that seemed to move out of turn, and stands in the middle with the other one, was put there to show the result.
+/// A king that seemed to move out of turn, or further than a king goes, and stands in the middle with the other one, was put there to
+/// show the result.
 fn supersede_moves_to_centre(ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cases) {
-    let shown = |open: &Open| {
+    let out_of_turn = |open: &Open| {
         let king = open.offender.and_then(|color| king(ctx.sensed, color));
         let stands = |square: &String| king.is_some_and(|king| king.to_string() == *square);
         open.kind == IrregularityKind::MovedOutOfTurn && open.case_file.said.squares.iter().any(stands)
     };
-    while let Some(index) = cases.find(shown) {
+    while let Some(index) = cases.find(out_of_turn) {
         cases.resolve(ctx, course, index, Resolution::Superseded);
+    }
+    let stand = course.record.stand();
+    let signs = Color::ALL.into_iter().filter_map(|color| {
+        let (home, to) = (stand.board().king_of(color)?, king(ctx.sensed, color)?);
+        is_sign_of_result(Code::from(color.king()), home, to)
+            .then(|| [home, to].map(|square| square.to_string()))
+    });
+    let signs: Vec<_> = signs.collect();
+    let further = |open: &Open| {
+        let squares = &open.case_file.said.squares;
+        let is_of =
+            |sign: &[String; 2]| squares.len() == 2 && sign.iter().all(|square| squares.contains(square));
+        open.kind == IrregularityKind::IllegalMove && signs.iter().any(is_of)
+    };
+    while let Some(index) = cases.find(further) {
+        cases.withdraw(ctx, course, index);
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     displaced::{self, EarlyReply, early_reply},
     doubt::was_noticed,
     finding::{Finding, Scene},
-    lacking, passed,
+    finish, lacking, passed,
     positions::Positions,
     put_right_unseen::{Unheard, go_on_unseen, unheard},
     set_up::SetUp,
@@ -66,6 +66,10 @@ impl Game {
         {
             return;
         }
+        if finish::may_come(ctx, self.course.record.stand()) {
+            ctx.wait_for("the other king, which shows the result with the one in the middle");
+            return;
+        }
         if self.judge_suspect(ctx) {
             return;
         }
@@ -82,7 +86,7 @@ impl Game {
     /// Goes back to the position after `ply` half-moves, which the players have put up. Unless they put an irregularity right so,
     /// the half-moves after it count again if nobody plays on from there.
     pub(super) fn take_back(&mut self, ctx: &mut Ctx<'_>, ply: usize) {
-        let by_ruling = self.cases.at_board().next().is_some();
+        let by_ruling = self.cases.at_board().any(|open| open.ply == ply + 1);
         let mut withdrawn = self.course.record[ply..].to_vec();
         withdrawn.append(&mut self.course.record.withdrawn);
         // Somebody may have stopped the clock because of an act that was excused after a gap.
