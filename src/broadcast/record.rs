@@ -17,7 +17,7 @@ use super::{
     runs::{HeardAt, Moment, Runs, Starts},
 };
 use crate::{
-    event::{Event, GameResult, MoveMade},
+    event::{Event, FAR, GameResult, MoveMade},
     game::{Pgn, PgnMove, PgnStart},
     terms::Side,
     tournament::Delay,
@@ -33,6 +33,8 @@ const MAX_ACTS: usize = 4_000;
 pub struct PublicRecord {
     acts: Vec<PublicAct>,
     last_seq: u64,
+    /// The highest number of those that a board comes to one by one, and of those in a range of their own.
+    highest: [u64; 2],
     readings: Readings,
     runs: Runs,
     /// What was public before this process.
@@ -68,9 +70,12 @@ impl PublicRecord {
     /// Notes when an event was heard, unless one with its number was. Returns when it was decided, by the time of the
     /// broadcast, and what [`Self::take_noted`] needs.
     pub(super) fn note(&mut self, event: &Event, heard: HeardAt) -> Option<(i64, Noted)> {
-        if event.seq <= self.last_seq {
+        let is_far = event.seq >= FAR;
+        let highest = &mut self.highest[usize::from(is_far)];
+        if event.seq <= *highest {
             return None;
         }
+        *highest = event.seq;
         self.last_seq = event.seq;
         let (known, at) = self.runs.note(event, heard);
         self.runs.forget_before(self.acts.first().map(|act| act.known));
@@ -108,8 +113,10 @@ impl PublicRecord {
             self.public_seq = mark.seq;
         }
         let Noted { known, at } = noted;
+        // Numbers fall where a run without a disk is over and the broker has forgotten its numbers.
+        let before = self.acts.last().map_or(0, |act| act.seq);
         self.acts.push(PublicAct {
-            seq: event.seq,
+            seq: event.seq.max(before + 1),
             known,
             at,
             game,

@@ -14,6 +14,9 @@ pub use irregularity::{
 /// Major version of the payloads. A consumer may rely on the fields of one major version.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Numbers from here on are of a range of its own, to which no board comes one by one.
+pub const FAR: u64 = 1 << 46;
+
 /// Something that happened at a board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = with_short_forms)]

@@ -443,3 +443,28 @@ fn what_a_person_has_put_in_was_played_at_a_time_that_nobody_knows() {
     let used: Vec<_> = shown.pgn.moves.iter().map(|made| made.used_ms).collect();
     assert_eq!(used, [None; 3]);
 }
+
+/// A card died, its daemon sent from memory with numbers of a range of their own, and broker and card were started anew.
+#[test]
+fn what_has_lower_numbers_after_a_dead_card_is_taken_and_is_held_back() {
+    let mut board = Board::new();
+    board.start(0);
+    board.mv(10, 1, "e2e4");
+    board.seq = FAR + 7;
+    board.mv(20, 2, "e7e5");
+    let shown = |board: &mut Board, s: i64| {
+        board.record.mark(Some(1), T0 + s * 1000, MINUTE);
+        board.text(s, MINUTE)
+    };
+    assert!(shown(&mut board, 100).contains("1... e5"));
+    board.seq = 2;
+    board.mv(110, 3, "g1f3");
+    assert!(!shown(&mut board, 120).contains("Nf3"));
+    assert!(shown(&mut board, 171).contains("2. Nf3"));
+    board.seq = 2;
+    board.mv(180, 3, "b1c3");
+    assert!(
+        !shown(&mut board, 300).contains("Nc3"),
+        "it is another of a number that came"
+    );
+}
