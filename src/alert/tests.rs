@@ -279,7 +279,9 @@ async fn a_place_hears_of_an_irregularity_whose_number_has_jumped() {
         last: 40,
         ..KnownNumbers::default()
     };
-    let settled = journal.reconcile(BTreeMap::from([("1".to_owned(), known)])).await;
+    let settled = journal
+        .reconcile(Some(BTreeMap::from([("1".to_owned(), known)])))
+        .await;
     journal.lift().await;
     settled.await.unwrap();
     let lifted = read::batch(&path, 0, BATCH).unwrap().remove(0);

@@ -260,7 +260,7 @@ mod tests {
                 seq: self.n,
                 kind: "move".to_owned(),
                 json: "{}".into(),
-                is_secured: true,
+                unsecured: None,
             };
             let batch = Batch {
                 rows: vec![NewRow {

@@ -29,7 +29,7 @@ impl NewRow {
                 kind: event.body.type_name().to_owned(),
                 board: event.board,
                 json: json.into(),
-                is_secured: true,
+                unsecured: None,
             },
             id: event.id,
             game: event.game,
@@ -63,12 +63,18 @@ pub(crate) struct Renumbered {
 pub(crate) struct Lifted {
     pub(crate) rows: BTreeMap<u64, Renumbered>,
     pub(crate) jumps: Jumps,
+    /// The number after which boards go on that have told nothing.
+    pub(crate) seq_base: u64,
 }
 
 /// What the journal writes in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) lifted: Option<Lifted>,
+    /// What tells the time since the numbers were compared from any other, where the disk does not know yet that they were.
+    pub(crate) compared: Option<String>,
+    /// True where no disk secures the numbers: more may have been given out than the batch has.
+    pub(crate) is_unsecured: bool,
     pub(crate) rows: Vec<NewRow>,
     /// Per board: last `seq` and, if it changed, the snapshot.
     pub(crate) snapshots: BTreeMap<String, (u64, Option<String>)>,
@@ -82,7 +88,7 @@ impl Batch {
     /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
         let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
-        has_entries || self.lifted.is_some()
+        has_entries || self.lifted.is_some() || self.compared.is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

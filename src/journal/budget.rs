@@ -112,7 +112,7 @@ mod tests {
                 seq: n,
                 kind: "move".to_owned(),
                 json: "x".repeat(1000).into(),
-                is_secured: true,
+                unsecured: None,
             },
             id: format!("gw/7/{n}"),
             game: Some(1),

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio_util::bytes::Bytes;
 
 use crate::event::Event;
@@ -73,8 +73,32 @@ pub struct OutboxRow {
     pub kind: String,
     /// The event itself, as JSON.
     pub json: Bytes,
-    /// False when no disk holds anything that keeps its number from being given out again.
-    pub is_secured: bool,
+    /// How the numbers of its board left their range, where no disk holds anything that keeps this one from being given out again;
+    /// none where a disk does.
+    pub unsecured: Option<Shifts>,
+}
+
+/// How the numbers of a board left their range, because no disk secured them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shifts {
+    /// What tells the journal from any other, and the time since its numbers were compared from any other.
+    pub era: String,
+    /// The oldest first.
+    pub shifts: Vec<Shift>,
+}
+
+impl Shifts {
+    /// How many are kept, the first among them: so many processes have had no disk.
+    pub(crate) const MOST: usize = 16;
+}
+
+/// A change of numbers: those above `floor` became those above `base`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The last number that stays.
+    pub floor: u64,
+    /// The last number that is left out.
+    pub base: u64,
 }
 
 /// What a broker knows of the numbers of a board, and of its last game.
@@ -84,6 +108,8 @@ pub struct KnownNumbers {
     pub last: u64,
     /// The ceiling at the broker: no higher number was sent while no disk could be written. 0 when there is none.
     pub ceiling: u64,
+    /// How the numbers left their range while no disk secured them; none where one did.
+    pub left: Option<Shifts>,
     /// The number of the last game in the states of the board; 0 before the first.
     pub game: u32,
     /// That game, as its board published it; none before the first.

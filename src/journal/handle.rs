@@ -163,9 +163,10 @@ impl Journal {
     /// Compares the journal's numbers with those that a broker knows. The answer comes as soon as events may be sent.
     /// If the broker knows numbers above those of the journal at its start, that is after [`Self::lift`]. The answer has the boards
     /// that were left out, because the journal has no room for boards that nobody configured: only the broker knows their numbers.
+    /// `known` is none of a broker that does not tell what was published before.
     pub async fn reconcile(
         &self,
-        known: BTreeMap<String, KnownNumbers>,
+        known: Option<BTreeMap<String, KnownNumbers>>,
     ) -> oneshot::Receiver<BTreeSet<String>> {
         let (answer, receiver) = oneshot::channel();
         let _ = self.requests.send(JournalRequest::Reconcile(known, answer)).await;
@@ -190,8 +191,8 @@ impl Journal {
         let _ = self.requests.send(JournalRequest::Boot(boot_id.to_owned())).await;
     }
 
-    /// True while a broker knows numbers that the journal does not. The boards then stand still for [`Self::lift`], and
-    /// go on from [`Self::resume`] after it.
+    /// True while boards need other numbers: a broker knows numbers that the journal does not, or no disk secures those of the
+    /// boards. The boards then stand still for [`Self::lift`], and go on from [`Self::resume`] after it.
     #[must_use]
     pub fn disputed(&self) -> watch::Receiver<bool> {
         self.disputed.clone()

@@ -58,6 +58,11 @@ impl Mark {
         &self.ceilings
     }
 
+    /// The number up to which the file secures those of a board.
+    pub(crate) fn ceiling(&self, board: &str) -> u64 {
+        self.ceilings.get(board).copied().unwrap_or(0)
+    }
+
     /// Makes sure that no later process gives out these numbers again.
     pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a String, u64)>) -> io::Result<()> {
         let former = self.ceilings.clone();

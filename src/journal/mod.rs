@@ -34,7 +34,7 @@ mod writer;
 
 pub use entry::{
     AppendError, CommandRecord, Entry, JournalSettings, JournalStats, KnownNumbers, Notice, OutboxRow,
-    Resume, Written,
+    Resume, Shift, Shifts, Written,
 };
 pub use error::JournalError;
 pub use handle::{Committed, Journal};

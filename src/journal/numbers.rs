@@ -16,6 +16,8 @@ const MARGIN: u64 = 1_000_000;
 /// As many numbers pass in each millisecond. No board gives out so many: so who jumps later begins above all that another has given
 /// out after its own jump, also where the broker does not know of it yet.
 const PER_MS: u64 = 64;
+/// So many numbers apart begin, at most, what two starts make of the same time.
+const SCATTER: u64 = 1 << 14;
 /// The beginning of 2024, as Unix time in milliseconds. A wall clock that shows less has not been set.
 const SET_CLOCK: u64 = 1_704_067_200_000;
 /// The year 2100. A wall clock that shows more is wrong, and numbers would soon be above all that is believed.
@@ -27,6 +29,11 @@ const WITHOUT_CLOCK: u64 = 1 << 47;
 /// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
     range_at(u64::try_from(super::wall_ms()).unwrap_or(0), highest)
+}
+
+/// The same where nobody knows any number, and where the clock may show at each start what it showed at the last one.
+pub(super) fn far_above(highest: u64) -> u64 {
+    fresh_range(highest) + fastrand::u64(..SCATTER)
 }
 
 fn range_at(ms: u64, highest: u64) -> u64 {
@@ -46,13 +53,22 @@ impl KnownNumbers {
         if self.ceiling >= self.last {
             self.ceiling.max(floor)
         } else {
-            fresh_range(self.last.max(self.ceiling).max(floor))
+            self.far(floor)
         }
+    }
+
+    /// A number above all that can have been given out, whatever the broker knows.
+    pub(super) fn far(&self, floor: u64) -> u64 {
+        far_above(self.highest().max(floor))
     }
 
     /// True when numbers above `seq` were given out.
     pub(super) fn is_above(&self, seq: u64) -> bool {
-        self.last.max(self.ceiling) > seq
+        self.highest() > seq
+    }
+
+    pub(super) fn highest(&self) -> u64 {
+        self.last.max(self.ceiling)
     }
 }
 

@@ -242,7 +242,7 @@ mod tests {
                 seq: n,
                 kind: "move".to_owned(),
                 json: json.to_owned().into(),
-                is_secured: true,
+                unsecured: None,
             },
             id: format!("gw/7/{n}"),
             game: Some(1),

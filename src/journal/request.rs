@@ -17,7 +17,10 @@ pub(super) enum JournalRequest {
     Latest(u64, usize, oneshot::Sender<Vec<(OutboxRow, bool)>>),
     Resume(String, oneshot::Sender<Resume>),
     Command(String, String, oneshot::Sender<Option<CommandRecord>>),
-    Reconcile(BTreeMap<String, KnownNumbers>, oneshot::Sender<BTreeSet<String>>),
+    Reconcile(
+        Option<BTreeMap<String, KnownNumbers>>,
+        oneshot::Sender<BTreeSet<String>>,
+    ),
     StandBy(bool),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),

@@ -89,8 +89,7 @@ fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()
         update.execute(params![n, new.seq, new.id, new.game, new.json])?;
     }
     set_jumps(connection, &lifted.jumps)?;
-    // Whatever the journal has by now can be sent.
-    remove_meta(connection, "floors")
+    set_seq_base(connection, lifted.seq_base)
 }
 
 /// The open file.
@@ -299,17 +298,29 @@ impl Store {
         set_meta(&self.connection, "boot", boot)
     }
 
+    /// What tells the time since the numbers were compared last from any other; none where they never were.
+    pub(crate) fn era(&self) -> rusqlite::Result<Option<String>> {
+        meta(&self.connection, "era")
+    }
+
+    /// True where more numbers may have been given out than the file has: it took what it had refused before, and nobody knew.
+    pub(crate) fn is_unsecured(&self) -> rusqlite::Result<bool> {
+        Ok(meta(&self.connection, "unsecured")?.is_some())
+    }
+
+    /// Notes that the file has all numbers that were given out.
+    pub(crate) fn say_secured(&self) -> rusqlite::Result<()> {
+        remove_meta(&self.connection, "unsecured")
+    }
+
     /// The last number of each board that can have been sent; none where all can.
     pub(crate) fn floors(&self) -> rusqlite::Result<Option<BTreeMap<String, u64>>> {
         let json = meta(&self.connection, "floors")?;
         Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
     }
 
-    pub(crate) fn set_floors(&self, floors: Option<&BTreeMap<String, u64>>) -> rusqlite::Result<()> {
-        match floors.and_then(|floors| serde_json::to_string(floors).ok()) {
-            Some(json) => set_meta(&self.connection, "floors", &json),
-            None => remove_meta(&self.connection, "floors"),
-        }
+    pub(crate) fn set_floors(&self, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
+        serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(&self.connection, "floors", &json))
     }
 
     /// What SQLite finds wrong with the file; none when it is sound.
@@ -323,6 +334,15 @@ impl Store {
     /// Writes a batch: all of it or nothing.
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
+        if let Some(era) = &batch.compared {
+            // Whatever the journal has by now can be sent.
+            remove_meta(&transaction, "floors")?;
+            set_meta(&transaction, "era", era)?;
+            remove_meta(&transaction, "unsecured")?;
+        }
+        if batch.is_unsecured {
+            set_meta(&transaction, "unsecured", "1")?;
+        }
         batch
             .lifted
             .iter()
@@ -348,7 +368,7 @@ impl Store {
                 seq: row.get(2)?,
                 kind: row.get(3)?,
                 json: row.get::<_, String>(4)?.into(),
-                is_secured: true,
+                unsecured: None,
             })
         })?;
         rows.collect()

@@ -2,6 +2,7 @@
 
 mod commanded;
 mod home;
+mod leave;
 mod lift;
 #[cfg(test)]
 mod tests;
@@ -16,10 +17,11 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot, watch};
 
+use self::leave::Leaving;
 use super::{
     age::Hours,
     batch::{Batch, numbered},
-    entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Written},
+    entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
     mark::Mark,
@@ -58,6 +60,14 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
+    /// True once the numbers are compared: what is accepted from then on may be sent.
+    is_compared: bool,
+    /// Why numbers must leave their range, until they have. Nothing in memory is told meanwhile.
+    leaving: Option<Leaving>,
+    /// What tells the time since the disk knows that the numbers were compared from any other.
+    era: String,
+    /// How the numbers of boards have left their range since the disk last had all.
+    shifts: BTreeMap<String, Vec<Shift>>,
     /// True while there is a journal that could not be read when the daemon began.
     is_unread: bool,
     jumps: Jumps,
@@ -109,6 +119,8 @@ impl JournalWriter {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
         let command = ready.store.last_command()?;
+        let era = ready.store.era()?.unwrap_or_default();
+        let is_unsecured = ready.store.is_unsecured()?;
         let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);
         let last = ready
@@ -137,6 +149,10 @@ impl JournalWriter {
             mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
+            is_compared: false,
+            leaving: None,
+            era,
+            shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
             jumps: ready.jumps,
             pending: Batch::default(),
@@ -157,6 +173,13 @@ impl JournalWriter {
         };
         // A notice tells before the first event what keeps the journal from writing.
         writer.is_at_home();
+        if writer.lock.is_some() {
+            // What this process takes before the numbers are compared is not sent, and the next one must know that.
+            writer.keep_floors();
+        }
+        if is_unsecured {
+            writer.leave(Leaving::Unsecured);
+        }
         Ok(writer)
     }
 
@@ -334,13 +357,16 @@ impl JournalWriter {
         if !self.is_at_home() {
             return Written::Memory;
         }
+        self.pending.is_unsecured = *self.unsecured.borrow();
         let mut written = self.store.write(&self.pending, super::wall_ms());
         if written.as_ref().is_err_and(is_damage) && self.mend() {
             written = self.store.write(&self.pending, super::wall_ms());
         }
         match written {
             Ok(()) => {
-                self.pending = Batch::default();
+                let batch = std::mem::take(&mut self.pending);
+                self.era = batch.compared.unwrap_or_else(|| std::mem::take(&mut self.era));
+                self.shifts.clear();
                 self.recover();
                 Written::Disk
             }
@@ -399,7 +425,12 @@ impl JournalWriter {
         if self.healed_at.is_none() {
             self.forget_troubles();
         }
-        self.unsecured.send_if_modified(std::mem::take);
+        if self.unsecured.send_if_modified(std::mem::take)
+            && let Err(error) = self.store.say_secured()
+        {
+            tracing::debug!(%error, "the next run takes numbers for unsecured");
+        }
+        self.stay();
         if let Some(Err(error)) = self.mark.as_mut().map(Mark::clear) {
             tracing::warn!(%error, "cannot clear the journal's mark");
         }
@@ -421,7 +452,8 @@ impl JournalWriter {
         if let Err(error) = is_covered
             && !self.unsecured.send_replace(true)
         {
-            tracing::warn!(%error, "no disk secures the numbers of events in memory: the broker is asked to keep them");
+            tracing::warn!(%error, "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them");
+            self.leave(Leaving::Unsecured);
         }
     }
 

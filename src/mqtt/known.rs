@@ -6,9 +6,13 @@ use std::{
     time::Instant,
 };
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{config::Id, journal::KnownNumbers, throttle::Throttle};
+use crate::{
+    config::Id,
+    journal::{KnownNumbers, Shift, Shifts},
+    throttle::Throttle,
+};
 
 /// How many boards that are not configured are kept. Of those beyond it only the messages are counted.
 const MOST_OTHERS: usize = 2_000;
@@ -37,9 +41,26 @@ impl Game {
 }
 
 /// Payload of a board's `numbers`: the gateway sent no number above the ceiling while no disk could be written.
-#[derive(Deserialize, serde::Serialize)]
+#[derive(Deserialize, Serialize)]
 pub(super) struct Numbers {
     pub(super) ceiling: u64,
+    /// How the numbers came to be where they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<Shifts>,
+}
+
+/// The ceiling alone: what somebody else wrote beside it must not take it away.
+#[derive(Deserialize)]
+struct Ceiling {
+    ceiling: u64,
+}
+
+/// How the numbers of a board left their range, as far as that can be.
+fn left(payload: &[u8]) -> Option<Shifts> {
+    let left = serde_json::from_slice::<Numbers>(payload).ok()?.left?;
+    let is_possible = |shift: &Shift| shift.floor < shift.base && shift.base < MOST_EVENTS;
+    let is_ours = left.shifts.len() <= Shifts::MOST && left.shifts.iter().all(is_possible);
+    is_ours.then_some(left)
 }
 
 /// The boards of which the broker retains something.
@@ -59,8 +80,8 @@ impl KnownBoards {
         };
         let believed = |number| believed(number, board, state);
         if state == "numbers" {
-            known.ceiling =
-                serde_json::from_slice::<Numbers>(payload).map_or(0, |numbers| believed(numbers.ceiling));
+            known.ceiling = serde_json::from_slice::<Ceiling>(payload).map_or(0, |it| believed(it.ceiling));
+            known.left = left(payload).filter(|_| is_ours);
         } else if let Ok(game) = serde_json::from_slice::<Game>(payload) {
             (known.last, known.game) = (believed(game.last_seq), game.number());
             let is_kept = is_ours && known.game > 0 && payload.len() <= MOST_SHOWN;

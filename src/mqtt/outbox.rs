@@ -275,7 +275,7 @@ mod tests {
             seq: n,
             kind: "move".to_owned(),
             json: "{}".into(),
-            is_secured: true,
+            unsecured: None,
         }
     }
 

@@ -47,7 +47,8 @@ pub(super) struct ReadBack {
     stage: Stage,
     is_compared: bool,
     is_deaf: bool,
-    /// The broker has let us hear ourselves.
+    /// The broker has let us hear ourselves: on this connection, or before.
+    hears: bool,
     was_heard: bool,
     known: KnownBoards,
     /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
@@ -74,7 +75,7 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        self.is_echoed = false;
+        (self.is_echoed, self.hears) = (false, false);
         self.echoes = self.broken_off < most;
         // The publisher does not wait again for a broker that let it wait in vain.
         let is_in_vain = self.is_deaf || !self.echoes && self.is_compared;
@@ -104,7 +105,7 @@ impl ReadBack {
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, is_ours: impl Fn(&str) -> bool) {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.is_told) = (false, false);
-            (self.was_heard, self.broken_off) = (true, 0);
+            (self.hears, self.was_heard, self.broken_off) = (true, true, 0);
             return self.end();
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
@@ -171,6 +172,7 @@ impl ReadBack {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
+            let known = (self.hears || !known.is_empty()).then_some(known);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {

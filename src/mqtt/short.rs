@@ -127,7 +127,7 @@ mod tests {
             seq: whole.seq,
             kind: "irregularity".to_owned(),
             json: line.to_owned().into(),
-            is_secured: true,
+            unsecured: None,
         }
     }
 
@@ -168,7 +168,7 @@ mod tests {
             seq: 1 << 48,
             kind: "irregularity_reopened".to_owned(),
             json: vec![b' '; 9_999_999].into(),
-            is_secured: true,
+            unsecured: None,
         };
         let form = stub(&event, &row);
         let topic = topics.event(&id, &form.kind);

@@ -101,6 +101,7 @@ mod link_serial;
 mod livechess_interface;
 mod lost_words;
 mod mqtt_commands;
+mod mqtt_deaf;
 mod mqtt_discovery;
 mod mqtt_faults;
 mod mqtt_kill;

@@ -131,6 +131,39 @@ impl Mosquitto {
         }
     }
 
+    /// What it has saved of all that it holds, at this moment.
+    pub fn saved(&self) -> Vec<u8> {
+        let file = self.folder.join("mosquitto.db");
+        let _ = fs::remove_file(&file);
+        let asked = Command::new("kill")
+            .args(["-USR1", &self.process().to_string()])
+            .status();
+        assert!(asked.unwrap().success());
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            // It writes another file and renames that.
+            if let Ok(saved) = fs::read(&file) {
+                return saved;
+            }
+            assert!(Instant::now() < deadline, "mosquitto saves nothing");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Kills it, and starts it anew with what it saved at some time, or with nothing.
+    pub fn crash(&mut self, saved: Option<&[u8]>) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let file = self.folder.join("mosquitto.db");
+        match saved {
+            Some(saved) => fs::write(&file, saved).unwrap(),
+            None => drop(fs::remove_file(&file)),
+        }
+        self.resume();
+    }
+
     /// The id of its process.
     pub fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()

@@ -9,7 +9,12 @@ use crate::hall::as_published;
 
 /// The numbers that a notice names, where it says that the numbers of its board jump: the last before, and the first after.
 fn jump(event: &Value) -> Option<(u64, u64)> {
-    let codes = ["journal_behind", "events_lost"];
+    let codes = [
+        "journal_behind",
+        "journal_unsecured",
+        "numbers_unknown",
+        "events_lost",
+    ];
     codes.iter().find(|code| event["code"] == **code)?;
     let (_, said) = event["message"].as_str()?.split_once("numbers jump from ")?;
     let mut numbers = said
@@ -123,19 +128,26 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
     for (place, event) in events.iter().enumerate() {
         let seq = event["seq"].as_u64().unwrap();
         if seq != last + 1 {
-            let mut after = events[place..].iter();
             let is_former = |event: &Value| event["formerly"].is_string() || event["unsent_as"].is_string();
-            let notice = after.find(|event| !is_former(event) || jump(event).is_some());
+            let is_jump = |event: &Value| jump(event).is_some();
+            let after: Vec<_> = events[place..]
+                .iter()
+                .skip_while(|event| is_former(event) && !is_jump(event))
+                .collect();
+            // Several runs may have left their jumps to be told, one after the other.
+            let notices = after.iter().take_while(|event| is_jump(event)).count();
+            let (notices, later) = after.split_at(notices);
             // A notice that got another number itself names those of before.
             let is_of = |(from, to)| from <= last && to == seq;
-            let names = |event| jump(event).is_some_and(|jump| is_former(event) || is_of(jump));
+            let names = |event: &&Value| jump(event).is_some_and(|jump| is_former(event) || is_of(jump));
             // One that was killed before it had named its jump names it later, above the numbers of the other gateway.
-            let is_of_another = notice.is_some_and(|event| jump(event).is_some());
-            let mut later = after.filter(|event| is_of_another && is_former(event));
-            let is_named = notice.is_some_and(names) || later.any(|event| jump(event).is_some_and(is_of));
+            let mut later = later
+                .iter()
+                .filter(|event| !notices.is_empty() && is_former(event));
+            let is_named = notices.iter().any(names) || later.any(|event| jump(event).is_some_and(is_of));
             if !is_named && !begins_far_above(event, last) {
                 return Err(format!(
-                    "{seq} of board {board} comes after {last}, and {notice:?} names no such jump"
+                    "{seq} of board {board} comes after {last}, and {notices:?} name no such jump"
                 ));
             }
         }
@@ -166,7 +178,7 @@ pub fn nothing_between_is_missing(heard: &[Value], kept: &[Value]) -> Result<(),
 }
 
 /// What is published of an event however long it is, and however long its ids are: of an amended ruling what it is about.
-fn said(event: &Value) -> Value {
+pub fn said(event: &Value) -> Value {
     let mut said = as_published(vec![event.clone()]).remove(0);
     if event["type"] == "ruling_amended" {
         let fields = said.as_object_mut().unwrap();
@@ -211,6 +223,8 @@ fn a_number_of_another_event_is_found() {
     late["unsent_as"] = "gw/7/102".into();
     let another = [unsent(100, 3), unsent(101, 4), notice(300, 2, 300)];
     assert_eq!(with(&[&another[..], &[late.clone()]].concat()), Ok(6));
+    let told_again = notice(100, 1, 2);
+    assert_eq!(with(&[told_again.clone(), notice(101, 2, 100)]), Ok(4));
     let silent = [unsent(100, 3), event(101, "d"), event(102, "e")];
     let wrong = |more: &[Value], words: &str| {
         let said = with(more).unwrap_err();
@@ -224,9 +238,13 @@ fn a_number_of_another_event_is_found() {
         &[again(100, 4, "d"), notice(101, 2, 100)],
         "under number 3 is missing",
     );
-    wrong(&[again(100, 3, "c"), event(102, "d")], "names no such jump");
-    wrong(&another, "names no such jump");
-    wrong(&[&silent[..], &[late]].concat(), "names no such jump");
+    wrong(&[again(100, 3, "c"), event(102, "d")], "no such jump");
+    wrong(&another, "no such jump");
+    wrong(&[&silent[..], &[late]].concat(), "no such jump");
+    wrong(
+        &[told_again, event(101, "d"), notice(102, 2, 100)],
+        "no such jump",
+    );
     wrong(&[event(2, "c")], "twice");
     assert!(nothing_between_is_missing(&two, &[event(1, "a"), event(2, "b"), event(3, "c")]).is_ok());
     assert!(nothing_between_is_missing(&two[1..], &two).is_err());

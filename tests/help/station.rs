@@ -33,6 +33,20 @@ pub fn broker(urls: Vec<BrokerUrl>) -> BrokerConfig {
     }
 }
 
+/// The numbers of the journal were compared before, also where the broker tells nothing.
+fn compared(journal: &Journal) {
+    std::thread::scope(|scope| {
+        let comparing = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async {
+                let nothing = std::collections::BTreeMap::new();
+                journal.reconcile(Some(nothing)).await.await.unwrap();
+            });
+        });
+        comparing.join().unwrap();
+    });
+}
+
 /// A publisher with its journal, as the daemon has it, fed by the test.
 pub struct Station {
     pub journal: Journal,
@@ -52,6 +66,7 @@ impl Station {
     pub fn start_patient(folder: &Path, broker: BrokerConfig, ack_timeout: Duration) -> Self {
         let settings = JournalSettings::at(folder.join("journal.sqlite"));
         let (journal, _) = Journal::open(settings, "gw").unwrap();
+        compared(&journal);
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let (sender, requests) = mpsc::channel(8);
         let boot_id = boot_id();

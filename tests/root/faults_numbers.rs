@@ -4,7 +4,7 @@
 //! `DGT2MQTT_FULL=1`: twenty times each, with instants from the seed.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -18,10 +18,10 @@ use crate::{
     disk::ImageDisk,
     faketime,
     hall::{Simulator, fixture, journal, replay},
-    numbered::{nothing_between_is_missing, numbered},
+    numbered::{nothing_between_is_missing, numbered, said},
     offences::FROM_THE_ARRAY,
     retold::{Retold, Tally},
-    seed::rounds,
+    seed::{rounds, so_often},
     wiring::{Restless, Wiring},
 };
 
@@ -34,7 +34,7 @@ const GAME: &str = "1";
 
 /// One hall: a broker that stays, a subscriber, and the place of the journal.
 pub struct Scene {
-    _mosquitto: Mosquitto,
+    mosquitto: Mosquitto,
     pub subscriber: Subscriber,
     boards: Restless,
     pub config: PathBuf,
@@ -66,7 +66,7 @@ impl Scene {
         let config = folder.path().join("dgt2mqtt.toml");
         std::fs::write(&config, text).unwrap();
         Self {
-            _mosquitto: mosquitto,
+            mosquitto,
             subscriber,
             boards,
             config,
@@ -191,7 +191,7 @@ impl Scene {
         let events = self.events().into_iter();
         let has_lost = events
             .filter(|event| event["board"] == GAME)
-            .any(|event| event["code"] == "journal_behind");
+            .any(|event| event["code"] == "journal_behind" || event["code"] == "journal_unsecured");
         tally.take(&format!("{what}, {}", self.name), &self.retold(), has_lost);
     }
 }
@@ -278,6 +278,60 @@ async fn a_card_dies(wiring: Wiring, mut rng: Rng, tally: &Tally) {
         again.iter().all(|event| event["code"] != "journal_behind"),
         "{again:#?}"
     );
+    drop(disk);
+}
+
+/// The broker was on the same card, or had the same power cut.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_a_card_that_dies_where_the_broker_forgets_all() {
+    so_often(rounds(), AT_ONCE, |rng| a_card_dies_with_the_broker(false, rng)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_where_the_broker_is_back_as_it_was_before() {
+    so_often(rounds(), AT_ONCE, |rng| a_card_dies_with_the_broker(true, rng)).await;
+}
+
+async fn a_card_dies_with_the_broker(is_back: bool, mut rng: Rng) {
+    let mut scene = Scene::new(Wiring::Alone, &mut rng, |folder| folder.join("disk")).await;
+    let at = |name: &str| scene.folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let daemon = scene.start();
+    scene.more(4, &mut rng).await;
+    let saved = scene.mosquitto.saved();
+    an_instant(&mut rng).await;
+    disk.fail();
+    scene.said("journal_failing").await;
+    scene.more(4, &mut rng).await;
+    scene.said("journal_unsecured").await;
+    if rng.bool() {
+        daemon.kill();
+    } else {
+        daemon.stop();
+    }
+    let disk = disk.repair();
+    let granted = scene.subscriber.grants();
+    scene.mosquitto.crash(is_back.then_some(saved.as_slice()));
+    if !is_back {
+        scene.subscriber.granted_again(granted).await;
+    }
+    let before = scene.events().len();
+    let daemon = scene.start();
+    scene
+        .subscriber
+        .wait("what the next run tells", |_| scene.events().len() > before + 20)
+        .await;
+    daemon.kill();
+    let mut told = BTreeMap::new();
+    for event in scene.events() {
+        let first = told
+            .entry(event["id"].to_string())
+            .or_insert_with(|| said(&event));
+        let log = std::fs::read_to_string(scene.folder.path().join("daemon.log")).unwrap();
+        assert_eq!(*first, said(&event), "{log}");
+    }
     drop(disk);
 }
 

@@ -13,6 +13,7 @@ use dgt2mqtt::{
 use crate::{
     disk::ImageDisk,
     journal_faults::{codes, open},
+    journal_leave::compared,
     journal_place::{append, event, said},
 };
 
@@ -22,7 +23,9 @@ async fn lifted(journal: &Journal, last: u64) -> Vec<String> {
         last,
         ..KnownNumbers::default()
     };
-    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    let settled = journal
+        .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+        .await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
     let notices = journal.lift().await;
     settled.await.unwrap();
@@ -51,7 +54,9 @@ async fn a_jump_is_named_by_the_next_process_where_none_has_named_it() {
             last: last + 90,
             ..KnownNumbers::default()
         };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        let settled = journal
+            .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+            .await;
         journal.disputed().wait_for(|is| *is).await.unwrap();
         let said = journal.lift().await;
         assert_eq!(codes(&said), ["journal_behind"]);
@@ -106,7 +111,9 @@ async fn games_that_were_told_since_keep_their_numbers() {
             game: 4,
             ..KnownNumbers::default()
         };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        let settled = journal
+            .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+            .await;
         journal.disputed().wait_for(|is| *is).await.unwrap();
         let notices = journal.lift().await;
         assert_eq!(codes(&notices), ["journal_behind"]);
@@ -146,7 +153,9 @@ async fn games_that_were_told_since_keep_their_numbers() {
             game: 5,
             ..KnownNumbers::default()
         };
-        let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+        let settled = journal
+            .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+            .await;
         settled.await.unwrap();
         assert!(!*journal.disputed().borrow());
         journal.close().await;
@@ -161,6 +170,7 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
     let path = folder.path().join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=4).await;
+    compared(&journal, None).await;
     let rows = journal.unacked(0, 100).await;
     journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
     journal.close().await;
@@ -173,7 +183,9 @@ async fn what_nobody_acknowledged_comes_after_the_numbers_of_another() {
         game: 0,
         ..KnownNumbers::default()
     };
-    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    let settled = journal
+        .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+        .await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
     assert_eq!(codes(&journal.lift().await), ["journal_behind"]);
     settled.await.unwrap();
@@ -202,6 +214,7 @@ async fn nor_does_it_keep_numbers_that_another_has_given_out() {
     let path = folder.path().join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=6).await;
+    compared(&journal, None).await;
     let rows = journal.unacked(0, 100).await;
     journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
     let identity = journal.identity().to_owned();
@@ -215,7 +228,9 @@ async fn nor_does_it_keep_numbers_that_another_has_given_out() {
         game: 0,
         ..KnownNumbers::default()
     };
-    let settled = journal.reconcile(BTreeMap::from([("7".to_owned(), known)])).await;
+    let settled = journal
+        .reconcile(Some(BTreeMap::from([("7".to_owned(), known)])))
+        .await;
     let mut disputed = journal.disputed();
     let is_disputed = disputed.wait_for(|is| *is);
     tokio::time::timeout(Duration::from_secs(10), is_disputed)
@@ -246,6 +261,7 @@ async fn what_a_disk_cannot_take_back_is_sent_with_other_numbers_all_the_same() 
     let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=4).await;
+    compared(&journal, None).await;
     let rows = journal.unacked(0, 100).await;
     journal.acked(rows[..2].iter().map(|row| row.n).collect()).await;
     journal.close().await;

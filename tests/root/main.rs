@@ -34,6 +34,7 @@ mod faults_numbers;
 mod folder_hangs;
 mod journal_faults;
 mod journal_found;
+mod journal_leave;
 mod journal_lift;
 mod journal_place;
 mod lacking;

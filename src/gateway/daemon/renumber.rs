@@ -1,4 +1,4 @@
-//! Gives events other numbers when the broker knows numbers that the journal does not.
+//! Gives events other numbers when the broker knows numbers that the journal does not, or when no disk secures them.
 
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use crate::journal::Notice;
 const MOST_OTHERS: usize = 20;
 
 impl Daemon {
-    /// Lets the boards stand still while the journal gives other numbers to what they have said. None of that was sent.
+    /// Lets the boards stand still while the journal gives other numbers to what they have said and nobody has sent.
     /// The boards go on from the new numbers.
     pub(super) async fn renumber(&mut self) {
         self.stop_boards.cancel();

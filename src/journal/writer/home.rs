@@ -189,6 +189,9 @@ impl JournalWriter {
         self.store = ready.store;
         self.store.set_identity(&self.identity)?;
         self.store.set_jumps(&self.jumps)?;
+        if !self.is_compared {
+            self.store.set_floors(&self.floors)?;
+        }
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);

@@ -1,4 +1,5 @@
-//! Gives events that were not sent yet other numbers, when a broker knows numbers that the journal does not.
+//! Gives events that were not sent yet other numbers, when a broker knows numbers that the journal does not, or when numbers must leave
+//! their range (`leave.rs`).
 //!
 //! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its mark,
 //! or if it could not be written when its events went out from memory. This process sends nothing before it has asked
@@ -9,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::JournalWriter;
+use super::{JournalWriter, leave::Leaving};
 use crate::{
     event::notice,
     journal::{
         batch::{Lifted, Renumbered},
-        entry::{KnownNumbers, Notice, Resume, Written},
+        entry::{KnownNumbers, Notice, Resume, Shift, Written},
         numbers::{GamesMoved, Gaps, Lift},
     },
 };
@@ -30,29 +31,33 @@ const MOST_LINES: usize = 20;
 const MOST_BOARDS: usize = 4_000;
 
 impl JournalWriter {
-    /// Compares with what a broker knows, and answers when events may be sent, with the boards that it left out.
+    /// Compares with what a broker knows, and answers when events may be sent, with the boards that it left out. `known` is none of a
+    /// broker that does not tell it.
     pub(super) fn reconcile(
         &mut self,
-        mut known: BTreeMap<String, KnownNumbers>,
+        known: Option<BTreeMap<String, KnownNumbers>>,
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
+        self.look_for_numbers(known.is_some());
+        let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
-        let beyond: BTreeMap<_, _> = known
-            .into_iter()
-            .filter(|(board, known)| {
-                known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
-            })
-            .collect();
-        if beyond.is_empty() {
+        known.retain(|board, known| self.is_beyond(board, known));
+        if known.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
-            self.keep_floors(false);
+            self.note_compared();
+            self.flush();
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
         }
-        self.beyond = beyond;
+        self.beyond = known;
         self.waiting.push((answer, left_out));
         self.disputed.send_replace(true);
+    }
+
+    /// True where a broker knows numbers of a board that the journal does not.
+    fn is_beyond(&self, board: &str, known: &KnownNumbers) -> bool {
+        known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
@@ -78,7 +83,7 @@ impl JournalWriter {
     }
 
     /// The last number of a board that may have been sent.
-    fn floor(&self, board: &str) -> u64 {
+    pub(super) fn floor(&self, board: &str) -> u64 {
         self.floors.get(board).copied().unwrap_or(self.seq_base)
     }
 
@@ -105,10 +110,9 @@ impl JournalWriter {
     /// number above them, and says which it had.
     pub(super) fn stand_by(&mut self, was_sending: bool) {
         if was_sending {
-            let resumes = self.resumes.iter();
-            let last = resumes.map(|(board, resume)| (board.clone(), resume.last_seq));
-            self.floors = last.collect();
+            self.raise_floors();
         }
+        self.is_compared = false;
         match self.flush() {
             Written::Disk => match self.store.unacknowledged() {
                 Ok(first) => self.unanswered = first,
@@ -122,31 +126,58 @@ impl JournalWriter {
                 }
             }
         }
-        self.keep_floors(true);
+        self.keep_floors();
     }
 
-    fn keep_floors(&mut self, keep: bool) {
-        let floors = keep.then_some(&self.floors);
-        if let Err(error) = self.store.set_floors(floors) {
+    /// Writes down which events were not sent.
+    pub(super) fn keep_floors(&mut self) {
+        if let Err(error) = self.store.set_floors(&self.floors) {
             tracing::warn!(%error, "cannot write down which events were not sent");
         }
     }
 
+    /// Notes that what the journal has can be sent. The disk learns it with the next write.
+    fn note_compared(&mut self) {
+        self.is_compared = true;
+        self.pending.compared = Some(format!("{:032x}", fastrand::u128(..)));
+    }
+
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
     pub(super) fn lift(&mut self) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        // Another gateway may have taken the name by now. Then the numbers change with the next comparison.
+        if self.is_compared || !self.waiting.is_empty() {
+            notices = self.lift_once();
+        }
+        while self.leaving.is_some() && !notices.is_empty() {
+            // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
+            notices.extend(self.lift_once());
+        }
+        self.is_compared |= !self.waiting.is_empty();
+        self.disputed.send_replace(false);
+        // What was kept back can be sent.
+        self.news.send_replace(self.position);
+        for (answer, left_out) in self.waiting.drain(..) {
+            let _ = answer.send(left_out);
+        }
+        notices
+    }
+
+    fn lift_once(&mut self) -> Vec<Notice> {
+        self.shift_again();
+        let mut beyond = std::mem::take(&mut self.beyond);
+        beyond.retain(|board, known| self.is_beyond(board, known));
+        self.beyond = beyond;
+        self.call_all_boards();
         let lifts: Vec<_> = ours_first(std::mem::take(&mut self.beyond))
             .into_iter()
             .enumerate()
             .map(|(nth, (board, known))| {
                 let lift = self.lift_of(&board, &known);
-                let text = behind(&board, &known, &lift);
+                let notice = notice_of(&board, &known, &lift, self.leaving);
                 if nth < MOST_LINES {
-                    tracing::warn!(code = notice::JOURNAL_BEHIND, "{text}");
+                    tracing::warn!(code = notice.code, "{}", notice.message);
                 }
-                let notice = Notice {
-                    board: Some(board.clone()),
-                    ..Notice::new(notice::JOURNAL_BEHIND, text)
-                };
                 (board, lift, notice)
             })
             .collect();
@@ -165,27 +196,28 @@ impl JournalWriter {
             self.jumps.note(board, [from, lift.last_seq(from)], notice);
         }
         let mut lifted = self.pending.lifted.take().unwrap_or_default();
-        lifted.jumps = self.jumps.clone();
-        let mut notices = Vec::new();
-        for (board, lift, notice) in lifts {
-            self.lift_board(&board, &lift, &mut lifted);
-            notices.push(notice);
+        for (board, lift, _) in &lifts {
+            self.lift_board(board, lift, &mut lifted);
         }
+        // Until here a board of which the journal has nothing stood at the former base.
+        self.note_shifts(lifts.iter().map(|(board, lift, _)| (board, lift)));
+        lifted.jumps = self.jumps.clone();
+        lifted.seq_base = self.seq_base;
         self.pending.lifted = Some(lifted);
         self.unanswered.clear();
+        self.leaving = None;
+        if !self.waiting.is_empty() {
+            self.pending.compared = Some(format!("{:032x}", fastrand::u128(..)));
+        }
         self.last_try = None;
         if self.flush() == Written::Memory {
             self.cover_pending();
         }
-        self.disputed.send_replace(false);
-        for (answer, left_out) in self.waiting.drain(..) {
-            let _ = answer.send(left_out);
-        }
-        notices
+        lifts.into_iter().map(|(_, _, notice)| notice).collect()
     }
 
     /// The numbers above `seq` that a board has by now.
-    fn numbers_behind(&self, board: &str, seq: u64) -> Vec<u64> {
+    pub(super) fn numbers_behind(&self, board: &str, seq: u64) -> Vec<u64> {
         let mut stored = self.store.numbers_behind(board, seq).unwrap_or_else(|error| {
             tracing::warn!(%error, "cannot find the numbers of board {board}");
             BTreeMap::new()
@@ -212,10 +244,10 @@ impl JournalWriter {
         Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor: certain,
-            base: if known.is_above(certain) {
-                known.base(floor)
-            } else {
-                certain
+            base: match known.is_above(certain) {
+                _ if self.leaving.is_some() => known.far(floor),
+                true => known.base(floor),
+                false => certain,
             },
             sent: floor,
             games,
@@ -223,7 +255,7 @@ impl JournalWriter {
         }
     }
 
-    fn lift_board(&mut self, board: &str, lift: &Lift, lifted: &mut Lifted) {
+    pub(super) fn lift_board(&mut self, board: &str, lift: &Lift, lifted: &mut Lifted) {
         let resume = self.resume(board);
         self.lift_pending(board, lift);
         if let Err(error) = self.lift_stored(board, lift, lifted) {
@@ -236,7 +268,13 @@ impl JournalWriter {
         };
         let pending = (lifted.last_seq, lifted.snapshot.clone());
         self.pending.snapshots.insert(board.to_owned(), pending);
-        self.floors.insert(board.to_owned(), lifted.last_seq);
+        // Nothing was told yet under the new numbers.
+        let told = if lift.base > lift.floor {
+            lift.base
+        } else {
+            lift.sent
+        };
+        self.floors.insert(board.to_owned(), told);
         self.resumes.insert(board.to_owned(), lifted);
     }
 
@@ -297,7 +335,20 @@ pub(super) fn games_of(resume: &Resume) -> Option<u32> {
     state.get("games")?.as_u64()?.try_into().ok()
 }
 
-/// The words of the notice on numbers that jump.
+/// The notice on numbers that jump.
+fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift, leaving: Option<Leaving>) -> Notice {
+    let is_behind = known.is_above(lift.floor) || lift.games.base > lift.games.floor;
+    let Lift { floor, base, .. } = *lift;
+    match leaving {
+        Some(why) if !is_behind => why.notice(board, Shift { floor, base }),
+        _ => Notice {
+            board: Some(board.to_owned()),
+            ..Notice::new(notice::JOURNAL_BEHIND, behind(board, known, lift))
+        },
+    }
+}
+
+/// The words of the notice on numbers that the broker knows.
 fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
     let GamesMoved { floor, base, .. } = lift.games;
     let games = (base > floor).then(|| format!("games up to number {base}"));

@@ -24,23 +24,30 @@ impl JournalWriter {
                 tracing::error!(%error, "cannot read the outbox");
                 Vec::new()
             });
-        let is_secured = !*self.unsecured.borrow();
         let in_memory = self
             .pending
             .rows
             .iter()
             .map(|new| &new.row)
-            .filter(|row| row.n > after);
+            .filter(|row| row.n > after && self.leaving.is_none());
         on_disk
             .into_iter()
-            .map(|row| self.pending.by_now(row))
+            .map(|row| self.by_now(row))
             .chain(in_memory.map(|row| OutboxRow {
-                is_secured,
+                unsecured: self.shifts_of(&row.board),
                 ..row.clone()
             }))
             .filter(|row| !acked.contains(&row.n))
             .take(limit)
             .collect()
+    }
+
+    /// A row of the disk as it is by now. The disk does not know a number that the row has got since.
+    fn by_now(&self, row: OutboxRow) -> OutboxRow {
+        let was = row.seq;
+        let row = self.pending.by_now(row);
+        let unsecured = (row.seq != was).then(|| self.shifts_of(&row.board)).flatten();
+        OutboxRow { unsecured, ..row }
     }
 
     pub(super) fn latest(&self, after: u64, limit: usize) -> Vec<(OutboxRow, bool)> {

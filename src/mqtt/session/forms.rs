@@ -6,6 +6,7 @@ use super::BrokerSession;
 use crate::{
     journal::OutboxRow,
     mqtt::{
+        known::Numbers,
         link::{BrokerLink, Publication},
         short::{self, Form},
         window::Sent,
@@ -18,9 +19,12 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             return false;
         };
         let n = row.n;
-        if !row.is_secured && !self.core.ceilings.covers(&row.board, row.seq) {
+        if let Some(left) = &row.unsecured
+            && !self.core.ceilings.covers(&row.board, row.seq)
+        {
             let (board, wanted) = (row.board.clone(), self.core.ceilings.wanted(row.seq));
-            return wanted.is_some() && self.send_ceiling(&board, wanted);
+            let left = Some(left.clone());
+            return wanted.is_some_and(|ceiling| self.send_ceiling(&board, Some(Numbers { ceiling, left })));
         }
         let row = row.clone();
         let Some(message) = self.form_of(&row) else {

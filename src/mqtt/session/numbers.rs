@@ -155,8 +155,9 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     }
 
     /// Sends the ceiling of a board's numbers, or with none clears it.
-    pub(super) fn send_ceiling(&mut self, board: &str, ceiling: Option<u64>) -> bool {
-        let payload = ceiling.and_then(|ceiling| serde_json::to_vec(&Numbers { ceiling }).ok());
+    pub(super) fn send_ceiling(&mut self, board: &str, numbers: Option<Numbers>) -> bool {
+        let ceiling = numbers.as_ref().map(|numbers| numbers.ceiling);
+        let payload = numbers.and_then(|numbers| serde_json::to_vec(&numbers).ok());
         let message = Publication::plain(self.core.topics.numbers(board), payload.unwrap_or_default(), true);
         let sent = Sent::Ceiling {
             board: board.to_owned(),

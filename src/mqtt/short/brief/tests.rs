@@ -52,7 +52,7 @@ fn told(event: &Value, languages: &[Language]) -> (Value, usize) {
         seq: 1,
         kind: event["type"].as_str().unwrap().to_owned(),
         json: event.to_string().into(),
-        is_secured: true,
+        unsecured: None,
     };
     let json = told_in(&row, languages).json;
     (serde_json::from_slice(&json).unwrap(), json.len())

@@ -1,0 +1,192 @@
+//! Numbers leave their range where no disk secures them.
+//!
+//! What goes out from memory may be known to the broker alone, and the broker may forget it, or come back with what it saved before: a
+//! power cut takes both where both are on one machine. The next process would then give the same numbers to other events. So before any
+//! such event goes out, all boards go on in a range to which no later process can come.
+//!
+//! A write that the disk refused may be on it all the same, and the next process reads events there that went out under other numbers.
+//! The broker keeps with the ceiling of a board how its numbers changed, and the next process changes them in the same way.
+
+use super::JournalWriter;
+use crate::{
+    event::notice,
+    journal::{
+        entry::{Notice, Shift, Shifts},
+        numbers::{GamesMoved, Gaps, Lift, far_above},
+    },
+};
+
+/// Why numbers leave their range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Leaving {
+    /// No disk secures them.
+    Unsecured,
+    /// The journal is new, and the broker does not tell whether there was one before.
+    Unknown,
+}
+
+impl JournalWriter {
+    /// Notes why numbers must leave their range.
+    pub(super) fn leave(&mut self, why: Leaving) {
+        // A disk that takes writes again makes no new journal know its numbers.
+        self.leaving = self.leaving.max(Some(why));
+        // Before the numbers are compared nothing is sent. They change with the comparison.
+        if self.is_compared {
+            self.disputed.send_replace(true);
+        }
+    }
+
+    /// Notes that the disk secures all numbers again.
+    pub(super) fn stay(&mut self) {
+        if self.leaving.take_if(|why| *why == Leaving::Unsecured).is_some() {
+            self.disputed.send_replace(!self.waiting.is_empty());
+            self.news.send_replace(self.position);
+        }
+    }
+
+    /// Finds out whether disk or broker tells which numbers were given out, so that they jump once for all reasons.
+    pub(super) fn look_for_numbers(&mut self, broker_tells: bool) {
+        if self.failing_since.is_some() {
+            self.cover_pending();
+        }
+        let is_new = !self.is_compared && self.floors.is_empty() && self.seq_base == 0;
+        if is_new && !broker_tells {
+            self.leave(Leaving::Unknown);
+        }
+    }
+
+    /// How the numbers of a board have left their range; none where a disk secures them.
+    pub(super) fn shifts_of(&self, board: &str) -> Option<Shifts> {
+        let is_unsecured = *self.unsecured.borrow();
+        is_unsecured.then(|| Shifts {
+            era: self.era.clone(),
+            shifts: self.shifts.get(board).cloned().unwrap_or_default(),
+        })
+    }
+
+    /// Takes down up to which number each board may have sent its events.
+    pub(super) fn raise_floors(&mut self) {
+        let floors = self.resumes.iter().map(|(board, resume)| {
+            let first = self.first_unsecured(board).filter(|_| self.leaving.is_some());
+            (board.clone(), first.map_or(resume.last_seq, |first| first - 1))
+        });
+        self.floors = floors.collect();
+    }
+
+    /// The number of a board's first event in memory that no disk secures.
+    fn first_unsecured(&self, board: &str) -> Option<u64> {
+        let secured = self.mark.as_ref().map_or(0, |mark| mark.ceiling(board));
+        let rows = self.pending.rows.iter().map(|new| &new.row);
+        rows.filter(|row| row.board == board && row.seq > secured)
+            .map(|row| row.seq)
+            .min()
+    }
+
+    /// Where numbers must leave their range, those of all boards do.
+    pub(super) fn call_all_boards(&mut self) {
+        if self.leaving.is_none() {
+            return;
+        }
+        if self.is_compared {
+            self.raise_floors();
+        }
+        for board in self.resumes.keys() {
+            self.beyond.entry(board.clone()).or_default();
+        }
+    }
+
+    /// Takes down how numbers leave their range, and has boards do so that have told nothing yet.
+    pub(super) fn note_shifts<'a>(&mut self, lifts: impl Iterator<Item = (&'a String, &'a Lift)>) {
+        let Some(why) = self.leaving else {
+            return;
+        };
+        for (board, Lift { floor, base, .. }) in lifts {
+            let (floor, base) = (*floor, *base);
+            let shifts = self.shifts.entry(board.clone()).or_default();
+            shifts.push(Shift { floor, base });
+            if shifts.len() > Shifts::MOST {
+                // The first one says what became of events that the disk may have.
+                shifts.remove(1);
+            }
+        }
+        let (floor, base) = (self.seq_base, far_above(self.seq_base));
+        let others = why.said_of("a board that has told nothing yet", Shift { floor, base });
+        self.jumps.note_others([floor, base], &others);
+        self.seq_base = base;
+    }
+
+    /// Gives events that a refused write has left on the disk the numbers under which a former process sent them, and has boards tell
+    /// the jumps that that process may not have told.
+    pub(super) fn shift_again(&mut self) {
+        let mut lifted = self.pending.lifted.take().unwrap_or_default();
+        let is_of_us = |left: &&Shifts| !left.era.is_empty() && left.era == self.era;
+        let known = self.beyond.iter().filter_map(|(board, known)| {
+            let left = known.left.as_ref().filter(is_of_us)?;
+            Some((board.clone(), left.shifts.clone()))
+        });
+        for (board, shifts) in known.collect::<Vec<_>>() {
+            let floor = self.floor(&board);
+            // No more than these can have been in a write that was refused.
+            let refused = |first: &&Shift| {
+                let most = first.floor.saturating_add(self.settings.max_in_memory as u64);
+                first.floor < floor && floor < first.base && floor <= most
+            };
+            if let Some(first) = shifts.first().filter(refused) {
+                let lift = self.again(&board, *first);
+                self.lift_board(&board, &lift, &mut lifted);
+                // What this process has taken was not sent.
+                self.floors.insert(board.clone(), lift.seq(floor));
+            }
+            let last_seq = self.resume(&board).last_seq;
+            for shift in &shifts {
+                self.jumps
+                    .note(&board, [last_seq; 2], &Leaving::Unsecured.notice(&board, *shift));
+            }
+            self.shifts.insert(board, shifts);
+        }
+        self.pending.lifted = Some(lifted);
+    }
+
+    fn again(&self, board: &str, Shift { floor, base }: Shift) -> Lift {
+        Lift {
+            prefix: format!("{}/{board}/", self.gateway),
+            floor,
+            base,
+            sent: floor,
+            games: GamesMoved {
+                floor: 0,
+                base: 0,
+                shown: None,
+            },
+            gaps: Gaps::of(floor, self.numbers_behind(board, floor)),
+        }
+    }
+}
+
+impl Leaving {
+    /// The notice on numbers of `board`.
+    pub(super) fn notice(self, board: &str, shift: Shift) -> Notice {
+        Notice {
+            board: Some(board.to_owned()),
+            ..self.said_of(&format!("board {board}"), shift)
+        }
+    }
+
+    fn said_of(self, whose: &str, Shift { floor, base }: Shift) -> Notice {
+        let (code, why) = match self {
+            Self::Unsecured => (
+                notice::JOURNAL_UNSECURED,
+                "no disk secures the numbers of events that are sent from memory",
+            ),
+            Self::Unknown => (
+                notice::NUMBERS_UNKNOWN,
+                "the journal is new, and the broker does not tell which numbers were given out before",
+            ),
+        };
+        let text = format!(
+            "{why}: those of {whose} go on where no other run has come to, nor can come to, and its numbers jump from {floor} to {}",
+            base + 1
+        );
+        Notice::new(code, text)
+    }
+}

@@ -1,0 +1,63 @@
+//! A broker that does not let a gateway read what it published.
+
+use std::{fs, time::Duration};
+
+use serde_json::Value;
+
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    hall::{Daemon, one_board},
+    numbered::numbered,
+};
+
+fn events(subscriber: &Subscriber) -> Vec<Value> {
+    let got = subscriber.all().into_iter();
+    got.filter(|got| got.topic.contains("/event/"))
+        .map(|got| got.json())
+        .collect()
+}
+
+/// Neither the disk nor the broker tells which numbers were given out: a new journal begins in a range of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn where_it_lets_nobody_read_a_lost_journal_gives_no_number_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("acl");
+    fs::write(
+        &rules,
+        "topic readwrite dgt2mqtt/gw/board/+/event/#\ntopic write dgt2mqtt/#\n",
+    )
+    .unwrap();
+    let access = format!("allow_anonymous true\nacl_file {}", rules.display());
+    let broker = Mosquitto::start(folder.path(), &access);
+    let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
+    let (_simulator, config) = one_board(folder.path(), broker.port);
+    let journal = folder.path().join("journal.sqlite");
+    let mut jumps = Vec::new();
+    // It is lost after the first run, and not after the second.
+    for is_lost in [true, false, false] {
+        let before = events(&subscriber).len();
+        let daemon = Daemon::start(&config);
+        subscriber
+            .wait("events", |_| events(&subscriber).len() > before + 4)
+            .await;
+        daemon.kill();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let told = events(&subscriber).split_off(before);
+        jumps.push(
+            told.iter()
+                .filter(|event| event["code"] == "numbers_unknown")
+                .count(),
+        );
+        if is_lost {
+            for suffix in ["", "-wal", "-shm", ".mark", ".lock"] {
+                let mut name = journal.clone().into_os_string();
+                name.push(suffix);
+                let _ = fs::remove_file(name);
+            }
+            assert!(!journal.exists());
+        }
+    }
+    assert_eq!(jumps, [1, 1, 0]);
+    let told = numbered(&events(&subscriber), "1").unwrap();
+    assert!(told[0]["seq"].as_u64() > Some(1_000_000_000), "{}", told[0]);
+}
