@@ -259,11 +259,10 @@ impl LeverWatch {
                 let shows = |side| next.time(side).seconds <= reading.time(side).seconds;
                 return next.lever == reading.lever && shows(ClockSide::Left) && shows(ClockSide::Right);
             }
+            // If the time of the player runs on who seems to have pressed, nobody pressed.
             Doubt::GaveNothing => {
                 let presser = reading.lever.pressed();
-                let gave = next.time(presser.other()).seconds > reading.time(presser.other()).seconds;
-                let stood = next.time(presser).seconds >= reading.time(presser).seconds;
-                return stood && (next.lever == reading.lever || gave);
+                return next.time(presser).seconds >= reading.time(presser).seconds;
             }
             Doubt::Old => {}
         }

@@ -6,7 +6,10 @@ use std::{collections::BTreeMap, path::Path};
 use serde::{Deserialize, Serialize};
 
 use super::index::json;
-use crate::files::shared;
+use crate::{
+    event::{FAR, WITHOUT_CLOCK},
+    files::shared,
+};
 
 /// The game of a board that was public last, and how far.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,9 +20,40 @@ pub(super) struct PublicMark {
     pub(super) began: Option<String>,
     /// Number of the last event that was public.
     pub(super) seq: u64,
+    /// The same of the ranges to which numbers jump: by the clock, and without one.
+    #[serde(default)]
+    pub(super) far: [u64; 2],
+}
+
+/// The highest number of a board in each range of numbers. They fall from one to another where a run without a disk is over and the broker
+/// has forgotten its numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ranges(pub(super) [u64; 3]);
+
+impl Ranges {
+    fn of(seq: u64) -> usize {
+        usize::from(seq >= FAR) + usize::from(seq >= WITHOUT_CLOCK)
+    }
+
+    /// True of a number that is not above the highest of its range.
+    pub(super) fn has(self, seq: u64) -> bool {
+        seq <= self.0[Self::of(seq)]
+    }
+
+    /// Takes note of a number.
+    pub(super) fn take(&mut self, seq: u64) {
+        let highest = &mut self.0[Self::of(seq)];
+        *highest = seq.max(*highest);
+    }
 }
 
 impl PublicMark {
+    /// The highest numbers that were public.
+    pub(super) fn public(&self) -> Ranges {
+        let [by_clock, without] = self.far;
+        Ranges([self.seq, by_clock, without])
+    }
+
     /// True where it is of the game with this number and this time in the event that began it.
     pub(super) fn is_of(&self, game: u32, began: Option<&str>) -> bool {
         self.game == game && self.began.as_deref() == began

@@ -13,11 +13,11 @@ use choice::GameChoice;
 
 use super::{
     clocks::{Readings, TimedClock},
-    mark::PublicMark,
+    mark::{PublicMark, Ranges},
     runs::{HeardAt, Moment, Runs, Starts},
 };
 use crate::{
-    event::{Event, FAR, GameResult, MoveMade},
+    event::{Event, GameResult, MoveMade},
     game::{Pgn, PgnMove, PgnStart},
     terms::Side,
     tournament::Delay,
@@ -33,14 +33,14 @@ const MAX_ACTS: usize = 4_000;
 pub struct PublicRecord {
     acts: Vec<PublicAct>,
     last_seq: u64,
-    /// The highest number of those that a board comes to one by one, and of those in a range of their own.
-    highest: [u64; 2],
+    /// The highest number in each range.
+    highest: Ranges,
     readings: Readings,
     runs: Runs,
     /// What was public before this process.
     mark: Option<PublicMark>,
     /// The last event that was public. What was published stays, whatever is set since: a clock, or the delay.
-    public_seq: u64,
+    public: Ranges,
 }
 
 /// What tells one public state of a board from others: the number of the last event, the number of public acts, and the
@@ -70,12 +70,10 @@ impl PublicRecord {
     /// Notes when an event was heard, unless one with its number was. Returns when it was decided, by the time of the
     /// broadcast, and what [`Self::take_noted`] needs.
     pub(super) fn note(&mut self, event: &Event, heard: HeardAt) -> Option<(i64, Noted)> {
-        let is_far = event.seq >= FAR;
-        let highest = &mut self.highest[usize::from(is_far)];
-        if event.seq <= *highest {
+        if self.highest.has(event.seq) {
             return None;
         }
-        *highest = event.seq;
+        self.highest.take(event.seq);
         self.last_seq = event.seq;
         let (known, at) = self.runs.note(event, heard);
         self.runs.forget_before(self.acts.first().map(|act| act.known));
@@ -110,13 +108,11 @@ impl PublicRecord {
         let is_marked =
             matches!(&what, What::Started(start) if self.has_mark_of(game, start.time.as_deref()));
         if let Some(mark) = self.mark.take_if(|_| is_marked) {
-            self.public_seq = mark.seq;
+            self.public = mark.public();
         }
         let Noted { known, at } = noted;
-        // Numbers fall where a run without a disk is over and the broker has forgotten its numbers.
-        let before = self.acts.last().map_or(0, |act| act.seq);
         self.acts.push(PublicAct {
-            seq: event.seq.max(before + 1),
+            seq: event.seq,
             known,
             at,
             game,
@@ -138,14 +134,15 @@ impl PublicRecord {
 
     /// True once a game of the mark has come: what comes now is later.
     pub(super) fn is_past_its_mark(&self) -> bool {
-        self.public_seq > 0
+        self.public != Ranges::default()
     }
 
     /// What is public at `now_ms`, with `shown` as the game, for the time after a restart. It stays public from now on.
     pub(super) fn mark(&mut self, shown: Option<u32>, now_ms: i64, delay: Delay) -> Option<PublicMark> {
-        let public = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
-        let last = public.last().map(|(_, act)| act.seq);
-        self.public_seq = self.public_seq.max(last.unwrap_or_default());
+        let mut public = self.public;
+        let shown_by_now = self.by_time(delay).filter(|(public_ms, _)| *public_ms <= now_ms);
+        shown_by_now.for_each(|(_, act)| public.take(act.seq));
+        self.public = public;
         let start = self.acts.iter().find_map(|act| match &act.what {
             What::Started(start) if Some(act.game) == shown => Some((act.game, start)),
             _ => None,
@@ -153,7 +150,8 @@ impl PublicRecord {
         let mark = start.map(|(game, start)| PublicMark {
             game,
             began: start.time.clone(),
-            seq: self.public_seq,
+            seq: self.public.0[0],
+            far: [self.public.0[1], self.public.0[2]],
         });
         mark.or_else(|| self.mark.clone())
     }
@@ -252,7 +250,7 @@ impl PublicRecord {
             let held = ended.filter(|ended| known_ms >= *ended);
             let held_ms = held.map_or(known_ms, |ended| ended.saturating_add(delay.result_ms));
             let public_ms = known_ms.max(held_ms).saturating_add(delay.ms);
-            if act.seq > self.public_seq {
+            if !self.public.has(act.seq) {
                 latest = latest.max(public_ms);
             }
             (latest, act)

@@ -17,6 +17,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Numbers from here on are of a range of its own, to which no board comes one by one.
 pub const FAR: u64 = 1 << 46;
 
+/// Where numbers jump to without a clock: above those of clocks until 2039. They end at twice as much, up to which they are believed.
+pub const WITHOUT_CLOCK: u64 = 1 << 47;
+
 /// Something that happened at a board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(transform = with_short_forms)]

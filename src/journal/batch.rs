@@ -73,6 +73,8 @@ pub(crate) struct Batch {
     pub(crate) lifted: Option<Lifted>,
     /// What tells the time since the numbers were compared from any other, where the disk does not know yet that they were.
     pub(crate) compared: Option<String>,
+    /// The last number of each board that can have been sent, where the disk does not know yet that later ones cannot.
+    pub(crate) floors: Option<BTreeMap<String, u64>>,
     /// True where no disk secures the numbers: more may have been given out than the batch has.
     pub(crate) is_unsecured: bool,
     pub(crate) rows: Vec<NewRow>,
@@ -88,7 +90,7 @@ impl Batch {
     /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
         let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
-        has_entries || self.lifted.is_some() || self.compared.is_some()
+        has_entries || self.lifted.is_some() || self.compared.is_some() || self.floors.is_some()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -81,8 +81,9 @@ pub struct OutboxRow {
 /// How the numbers of a board left their range, because no disk secured them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shifts {
-    /// What tells the journal from any other, and the time since its numbers were compared from any other.
-    pub era: String,
+    /// What tells the journal from any other, and the time since its numbers were compared from any other: two where the disk may have
+    /// either.
+    pub eras: Vec<String>,
     /// The oldest first.
     pub shifts: Vec<Shift>,
 }
@@ -99,6 +100,8 @@ pub struct Shift {
     pub floor: u64,
     /// The last number that is left out.
     pub base: u64,
+    /// The last number that the disk had of the board. Up to it the disk has events under the numbers of before.
+    pub stored: u64,
 }
 
 /// What a broker knows of the numbers of a board, and of its last game.

@@ -18,6 +18,9 @@ const SIZE: usize = 64 << 10;
 /// How far above the present number a ceiling is set, so that few events write the file.
 const STEP: u64 = 64;
 
+/// Stands among the boards where the numbers were compared, and the journal does not know it.
+pub(crate) const ALL_SENT: &str = "";
+
 /// The file of ceilings.
 #[derive(Debug)]
 pub(crate) struct Mark {
@@ -56,6 +59,11 @@ impl Mark {
     /// The ceilings of a former process: each board must go on above its own.
     pub(crate) fn ceilings(&self) -> &BTreeMap<String, u64> {
         &self.ceilings
+    }
+
+    /// True where what the journal has may have been sent, though the journal says that it was not.
+    pub(crate) fn says_all_was_sent(&self) -> bool {
+        self.ceilings.contains_key(ALL_SENT)
     }
 
     /// The number up to which the file secures those of a board.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::entry::KnownNumbers;
-use crate::event::Event;
+use crate::event::{Event, WITHOUT_CLOCK};
 
 /// Lies between the highest number known and the next one if the wall clock does not help.
 const MARGIN: u64 = 1_000_000;
@@ -18,13 +18,12 @@ const MARGIN: u64 = 1_000_000;
 const PER_MS: u64 = 64;
 /// So many numbers apart begin, at most, what two starts make of the same time.
 const SCATTER: u64 = 1 << 14;
+/// So far ahead of the clock may jumps have come that followed each other.
+const AHEAD: u64 = 60_000 * PER_MS;
 /// The beginning of 2024, as Unix time in milliseconds. A wall clock that shows less has not been set.
 const SET_CLOCK: u64 = 1_704_067_200_000;
 /// The year 2100. A wall clock that shows more is wrong, and numbers would soon be above all that is believed.
 const WRONG_CLOCK: u64 = 4_102_444_800_000;
-
-/// Where numbers begin without a clock: above those of clocks until 2039. They end at twice as much, up to which numbers are believed.
-const WITHOUT_CLOCK: u64 = 1 << 47;
 
 /// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
@@ -33,7 +32,17 @@ pub(super) fn fresh_range(highest: u64) -> u64 {
 
 /// The same where nobody knows any number, and where the clock may show at each start what it showed at the last one.
 pub(super) fn far_above(highest: u64) -> u64 {
-    fresh_range(highest) + fastrand::u64(..SCATTER)
+    let clock = u64::try_from(super::wall_ms())
+        .unwrap_or(0)
+        .saturating_mul(PER_MS);
+    // A jump of a moment ago is ahead of the clock by as much as it was scattered.
+    let is_just_ahead = highest.checked_sub(clock).is_some_and(|ahead| ahead < AHEAD);
+    let base = if is_just_ahead {
+        highest + 1
+    } else {
+        fresh_range(highest)
+    };
+    base + fastrand::u64(..SCATTER)
 }
 
 fn range_at(ms: u64, highest: u64) -> u64 {

@@ -20,7 +20,7 @@ use super::{
     entry::{JournalSettings, Notice, Resume},
     error::{JournalError, io_error, is_damage},
     jump::Jumps,
-    mark::Mark,
+    mark::{ALL_SENT, Mark},
     numbers::fresh_range,
     place::{self, beside},
     salvage::Salvage,
@@ -183,6 +183,9 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     }
     notices.extend(restored.into_iter().chain(renamed));
     let raised = raise(mark.ceilings(), &mut resumes, seq_base, &mut jumps);
+    if mark.says_all_was_sent() {
+        store.forget_floors().map_err(sqlite)?;
+    }
     // What is noted twice is told once. What is forgotten is told by nobody.
     store.set_jumps(&jumps).map_err(sqlite)?;
     store.forget_restored().map_err(sqlite)?;
@@ -298,7 +301,7 @@ fn raise(
     jumps: &mut Jumps,
 ) -> Vec<Notice> {
     let mut notices = Vec::new();
-    for (board, ceiling) in ceilings {
+    for (board, ceiling) in ceilings.iter().filter(|(board, _)| *board != ALL_SENT) {
         let others = Resume {
             last_seq: seq_base,
             ..Resume::default()

@@ -81,6 +81,10 @@ pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Res
     }
 }
 
+fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
+    serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(connection, "floors", &json))
+}
+
 /// The highest numbers come first, so that no two numbers meet.
 fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()> {
     let mut update = connection
@@ -320,7 +324,24 @@ impl Store {
     }
 
     pub(crate) fn set_floors(&self, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
-        serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(&self.connection, "floors", &json))
+        set_floors(&self.connection, floors)
+    }
+
+    /// Notes that all numbers can have been sent.
+    pub(crate) fn forget_floors(&self) -> rusqlite::Result<()> {
+        remove_meta(&self.connection, "floors")
+    }
+
+    pub(crate) fn set_era(&self, era: &str) -> rusqlite::Result<()> {
+        set_meta(&self.connection, "era", era)
+    }
+
+    /// The last number that the file has of `board`.
+    pub(crate) fn last_seq(&self, board: &str) -> rusqlite::Result<Option<u64>> {
+        self.connection
+            .prepare_cached("SELECT last_seq FROM snapshots WHERE board = ?1")?
+            .query_row([board], |row| row.get(0))
+            .optional()
     }
 
     /// What SQLite finds wrong with the file; none when it is sound.
@@ -339,6 +360,9 @@ impl Store {
             remove_meta(&transaction, "floors")?;
             set_meta(&transaction, "era", era)?;
             remove_meta(&transaction, "unsecured")?;
+        }
+        if let Some(floors) = &batch.floors {
+            set_floors(&transaction, floors)?;
         }
         if batch.is_unsecured {
             set_meta(&transaction, "unsecured", "1")?;

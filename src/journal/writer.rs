@@ -24,7 +24,7 @@ use super::{
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
-    mark::Mark,
+    mark::{ALL_SENT, Mark},
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -66,6 +66,8 @@ pub(super) struct JournalWriter {
     leaving: Option<Leaving>,
     /// What tells the time since the disk knows that the numbers were compared from any other.
     era: String,
+    /// The name for it in the mark.
+    all_sent: String,
     /// How the numbers of boards have left their range since the disk last had all.
     shifts: BTreeMap<String, Vec<Shift>>,
     /// True while there is a journal that could not be read when the daemon began.
@@ -152,6 +154,7 @@ impl JournalWriter {
             is_compared: false,
             leaving: None,
             era,
+            all_sent: ALL_SENT.to_owned(),
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
             jumps: ready.jumps,
@@ -178,7 +181,7 @@ impl JournalWriter {
             writer.keep_floors();
         }
         if is_unsecured {
-            writer.leave(Leaving::Unsecured);
+            writer.leave(Leaving::Trails);
         }
         Ok(writer)
     }
@@ -426,6 +429,7 @@ impl JournalWriter {
             self.forget_troubles();
         }
         if self.unsecured.send_if_modified(std::mem::take)
+            && self.leaving != Some(Leaving::Trails)
             && let Err(error) = self.store.say_secured()
         {
             tracing::debug!(%error, "the next run takes numbers for unsecured");
@@ -445,8 +449,10 @@ impl JournalWriter {
             .snapshots
             .iter()
             .map(|(board, (seq, _))| (board, *seq));
+        // The disk may not learn in time that what it has was sent.
+        let sent = self.pending.compared.is_some().then_some((&self.all_sent, 1));
         let is_covered = match &mut self.mark {
-            Some(mark) if !is_lost => mark.cover(boards),
+            Some(mark) if !is_lost => mark.cover(boards.chain(sent)),
             _ => Err(std::io::ErrorKind::ReadOnlyFilesystem.into()),
         };
         if let Err(error) = is_covered

@@ -59,7 +59,8 @@ struct Ceiling {
 fn left(payload: &[u8]) -> Option<Shifts> {
     let left = serde_json::from_slice::<Numbers>(payload).ok()?.left?;
     let is_possible = |shift: &Shift| shift.floor < shift.base && shift.base < MOST_EVENTS;
-    let is_ours = left.shifts.len() <= Shifts::MOST && left.shifts.iter().all(is_possible);
+    let is_ours =
+        left.eras.len() <= 2 && left.shifts.len() <= Shifts::MOST && left.shifts.iter().all(is_possible);
     is_ours.then_some(left)
 }
 

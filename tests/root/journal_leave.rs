@@ -101,13 +101,13 @@ async fn what_a_refused_write_left_on_the_disk_has_the_number_under_which_it_was
         last: base + 2,
         ceiling: base + 66,
         left: Some(dgt2mqtt::journal::Shifts {
-            era: era.to_owned(),
+            eras: vec![era.to_owned()],
             ..left.clone()
         }),
         ..KnownNumbers::default()
     };
     assert_eq!(
-        compared(&journal, Some(known(&left.era))).await,
+        compared(&journal, Some(known(&left.eras[0]))).await,
         ["journal_behind"]
     );
     let rows = behind_ten(&journal).await;
@@ -273,25 +273,86 @@ async fn what_was_taken_before_the_broker_was_asked_has_no_number_that_was_sent(
     drop(disk);
 }
 
-/// A disk that refuses and writes all the same trails what was given out since.
+/// A disk that refuses and writes all the same trails what was given out since, also where it takes writes before the broker is asked.
 #[tokio::test]
 async fn a_disk_that_took_far_numbers_and_refused_them_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("j.sqlite");
+    let at = |name: &str| folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let path = at("disk").join("j.sqlite");
+    for is_read_only in [false, true] {
+        let (journal, _) = open(&path);
+        let last_seq = journal.resume("7").await.last_seq;
+        append(&journal, "7", [last_seq + 1]).await;
+        compared(&journal, None).await;
+        journal.close().await;
+        let file = rusqlite::Connection::open(&path).unwrap();
+        file.execute("INSERT INTO meta VALUES ('unsecured', '1')", [])
+            .unwrap();
+        drop(file);
+        disk.set_read_only(is_read_only);
+        let (journal, _) = open(&path);
+        append(&journal, "7", [last_seq + 2]).await;
+        disk.set_read_only(false);
+        while journal.tick().await.in_memory > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        assert_eq!(
+            compared(&journal, None).await,
+            ["journal_unsecured"],
+            "{is_read_only}"
+        );
+        let resume = journal.resume("7").await;
+        assert!(resume.last_seq > FAR.max(last_seq + 2));
+        journal.close().await;
+        let (journal, _) = open(&path);
+        assert_eq!(compared(&journal, None).await, [""; 0]);
+        journal.close().await;
+    }
+}
+
+/// The card died before the broker was asked, and what it has was sent with other numbers.
+#[tokio::test]
+async fn what_the_disk_has_of_before_the_comparison_has_the_numbers_under_which_it_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=10).await;
     compared(&journal, None).await;
     journal.close().await;
-    let file = rusqlite::Connection::open(&path).unwrap();
-    file.execute("INSERT INTO meta VALUES ('unsecured', '1')", [])
-        .unwrap();
-    drop(file);
-    for codes in [["journal_unsecured"].as_slice(), &[]] {
-        let (journal, _) = open(&path);
-        assert_eq!(compared(&journal, None).await, codes);
-        assert!(journal.resume("7").await.last_seq > FAR);
-        journal.close().await;
-    }
+    let (journal, _) = open(&path);
+    append(&journal, "7", 11..=13).await;
+    disk.fail();
+    assert_eq!(said(&journal).await, ["journal_failing"]);
+    append(&journal, "7", [14]).await;
+    assert_eq!(compared(&journal, None).await, ["journal_unsecured"]);
+    let sent = behind_ten(&journal).await;
+    assert_eq!(sent.len(), 4);
+    let left = sent[3].unsecured.clone();
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    let last = sent[3].seq;
+    append(&journal, "7", [14]).await;
+    let known = KnownNumbers {
+        last,
+        ceiling: last + 64,
+        left,
+        ..KnownNumbers::default()
+    };
+    assert_eq!(compared(&journal, Some(known)).await, ["journal_behind"]);
+    let again = behind_ten(&journal).await;
+    let json = |rows: &[OutboxRow]| rows.iter().map(|row| row.json.clone()).collect::<Vec<_>>();
+    assert_eq!(json(&again[..3]), json(&sent[..3]));
+    assert_eq!(seqs(&again[3..]), [last + 65]);
+    journal.close().await;
+    drop(disk);
 }
 
 /// The journal knows nothing of a board whose first events came from memory.

@@ -261,3 +261,17 @@ fn a_press_that_gives_nothing_is_one_once_the_other_time_runs() {
         "nothing refutes it"
     );
 }
+
+/// A clock with a delay gives back what was used, which is nothing in a quick press.
+#[test]
+fn two_quick_presses_that_give_nothing_are_presses_where_others_gave_time() {
+    let frames = [
+        frame(LeftHigh, 657, 658, true),
+        frame(RightHigh, 657, 658, true),
+        frame(LeftHigh, 657, 658, true),
+    ];
+    assert_eq!(
+        after_presses_that_give(&frames),
+        [Pressed(RightHigh), Pressed(LeftHigh)]
+    );
+}

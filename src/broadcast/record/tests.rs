@@ -1,7 +1,10 @@
 mod clocks;
 
 use super::*;
-use crate::{event::ClockState, game::pgn::tag};
+use crate::{
+    event::{ClockState, FAR},
+    game::pgn::tag,
+};
 
 const INITIAL: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const T0: i64 = 1_795_269_600_000; // 2026-11-21T14:00:00Z
@@ -466,5 +469,17 @@ fn what_has_lower_numbers_after_a_dead_card_is_taken_and_is_held_back() {
     assert!(
         !shown(&mut board, 300).contains("Nc3"),
         "it is another of a number that came"
+    );
+
+    let mark = board.record.mark(Some(1), T0 + 300_000, MINUTE).unwrap();
+    let mut restarted = Board::new();
+    restarted.record.remember(mark);
+    restarted.start(0);
+    restarted.mv(10, 1, "e2e4");
+    restarted.mv(110, 3, "g1f3");
+    restarted.mv(310, 4, "b8c6");
+    assert!(
+        !shown(&mut restarted, 320).contains("Nc6"),
+        "far numbers were public, not near ones"
     );
 }

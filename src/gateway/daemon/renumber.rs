@@ -4,7 +4,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::Daemon;
-use crate::journal::Notice;
+use crate::{event::notice, journal::Notice};
 
 /// Of how many boards that are not configured `health` says that their numbers jumped.
 const MOST_OTHERS: usize = 20;
@@ -40,7 +40,9 @@ impl Daemon {
         let mut known = std::mem::take(&mut self.notices);
         known.retain(|old| is_newest(old) && is_ours(old));
         self.notices = known;
-        let (ours, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_ours);
+        // Another notice tells of the disk as long as that lasts, and the boards tell the jumps.
+        let lasts = |notice: &Notice| notice.code != notice::JOURNAL_UNSECURED;
+        let (ours, others): (Vec<_>, Vec<_>) = found.into_iter().filter(lasts).partition(is_ours);
         self.notices.extend(ours);
         self.notices.extend(others.into_iter().take(MOST_OTHERS));
     }

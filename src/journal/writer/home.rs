@@ -192,6 +192,7 @@ impl JournalWriter {
         if !self.is_compared {
             self.store.set_floors(&self.floors)?;
         }
+        self.store.set_era(&self.era)?;
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);

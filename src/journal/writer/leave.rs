@@ -21,6 +21,8 @@ use crate::{
 pub(super) enum Leaving {
     /// No disk secures them.
     Unsecured,
+    /// The disk has taken what it had refused, and nobody knows what was given out since.
+    Trails,
     /// The journal is new, and the broker does not tell whether there was one before.
     Unknown,
 }
@@ -59,7 +61,11 @@ impl JournalWriter {
     pub(super) fn shifts_of(&self, board: &str) -> Option<Shifts> {
         let is_unsecured = *self.unsecured.borrow();
         is_unsecured.then(|| Shifts {
-            era: self.era.clone(),
+            eras: [Some(&self.era), self.pending.compared.as_ref()]
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
             shifts: self.shifts.get(board).cloned().unwrap_or_default(),
         })
     }
@@ -102,15 +108,16 @@ impl JournalWriter {
         };
         for (board, Lift { floor, base, .. }) in lifts {
             let (floor, base) = (*floor, *base);
+            let stored = self.store.last_seq(board).ok().flatten().unwrap_or(0);
             let shifts = self.shifts.entry(board.clone()).or_default();
-            shifts.push(Shift { floor, base });
+            shifts.push(Shift { floor, base, stored });
             if shifts.len() > Shifts::MOST {
                 // The first one says what became of events that the disk may have.
                 shifts.remove(1);
             }
         }
         let (floor, base) = (self.seq_base, far_above(self.seq_base));
-        let others = why.said_of("a board that has told nothing yet", Shift { floor, base });
+        let others = why.said_of("a board that has told nothing yet", [floor, base]);
         self.jumps.note_others([floor, base], &others);
         self.seq_base = base;
     }
@@ -119,35 +126,44 @@ impl JournalWriter {
     /// the jumps that that process may not have told.
     pub(super) fn shift_again(&mut self) {
         let mut lifted = self.pending.lifted.take().unwrap_or_default();
-        let is_of_us = |left: &&Shifts| !left.era.is_empty() && left.era == self.era;
+        let is_of_us = |left: &&Shifts| !self.era.is_empty() && left.eras.contains(&self.era);
         let known = self.beyond.iter().filter_map(|(board, known)| {
             let left = known.left.as_ref().filter(is_of_us)?;
             Some((board.clone(), left.shifts.clone()))
         });
         for (board, shifts) in known.collect::<Vec<_>>() {
+            if self.shifts.contains_key(&board) {
+                // This process made them.
+                continue;
+            }
             let floor = self.floor(&board);
             // No more than these can have been in a write that was refused.
-            let refused = |first: &&Shift| {
-                let most = first.floor.saturating_add(self.settings.max_in_memory as u64);
-                first.floor < floor && floor < first.base && floor <= most
-            };
-            if let Some(first) = shifts.first().filter(refused) {
+            let refused =
+                |first: &Shift| floor.min(first.floor.saturating_add(self.settings.max_in_memory as u64));
+            let sent = |first: &Shift| first.stored.max(refused(first));
+            let is_shifted =
+                |first: &&Shift| first.floor < sent(first) && floor.max(first.stored) < first.base;
+            if let Some(first) = shifts.first().filter(is_shifted) {
+                let sent = sent(first);
                 let lift = self.again(&board, *first);
                 self.lift_board(&board, &lift, &mut lifted);
                 // What this process has taken was not sent.
-                self.floors.insert(board.clone(), lift.seq(floor));
+                self.floors.insert(board.clone(), lift.seq(sent));
             }
             let last_seq = self.resume(&board).last_seq;
             for shift in &shifts {
-                self.jumps
-                    .note(&board, [last_seq; 2], &Leaving::Unsecured.notice(&board, *shift));
+                self.jumps.note(
+                    &board,
+                    [last_seq; 2],
+                    &Leaving::Unsecured.notice(&board, [shift.floor, shift.base]),
+                );
             }
             self.shifts.insert(board, shifts);
         }
         self.pending.lifted = Some(lifted);
     }
 
-    fn again(&self, board: &str, Shift { floor, base }: Shift) -> Lift {
+    fn again(&self, board: &str, Shift { floor, base, .. }: Shift) -> Lift {
         Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor,
@@ -165,16 +181,16 @@ impl JournalWriter {
 
 impl Leaving {
     /// The notice on numbers of `board`.
-    pub(super) fn notice(self, board: &str, shift: Shift) -> Notice {
+    pub(super) fn notice(self, board: &str, from_to: [u64; 2]) -> Notice {
         Notice {
             board: Some(board.to_owned()),
-            ..self.said_of(&format!("board {board}"), shift)
+            ..self.said_of(&format!("board {board}"), from_to)
         }
     }
 
-    fn said_of(self, whose: &str, Shift { floor, base }: Shift) -> Notice {
+    fn said_of(self, whose: &str, [floor, base]: [u64; 2]) -> Notice {
         let (code, why) = match self {
-            Self::Unsecured => (
+            Self::Unsecured | Self::Trails => (
                 notice::JOURNAL_UNSECURED,
                 "no disk secures the numbers of events that are sent from memory",
             ),

@@ -15,7 +15,7 @@ use crate::{
     event::notice,
     journal::{
         batch::{Lifted, Renumbered},
-        entry::{KnownNumbers, Notice, Resume, Shift, Written},
+        entry::{KnownNumbers, Notice, Resume, Written},
         numbers::{GamesMoved, Gaps, Lift},
     },
 };
@@ -45,7 +45,9 @@ impl JournalWriter {
         if known.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
             self.note_compared();
-            self.flush();
+            if self.flush() == Written::Memory {
+                self.cover_pending();
+            }
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
@@ -131,15 +133,17 @@ impl JournalWriter {
 
     /// Writes down which events were not sent.
     pub(super) fn keep_floors(&mut self) {
-        if let Err(error) = self.store.set_floors(&self.floors) {
-            tracing::warn!(%error, "cannot write down which events were not sent");
-        }
+        self.pending.compared = None;
+        self.pending.floors = Some(self.floors.clone());
+        self.flush();
     }
 
     /// Notes that what the journal has can be sent. The disk learns it with the next write.
     fn note_compared(&mut self) {
         self.is_compared = true;
-        self.pending.compared = Some(format!("{:032x}", fastrand::u128(..)));
+        self.pending.floors = None;
+        let era = || format!("{:032x}", fastrand::u128(..));
+        self.pending.compared.get_or_insert_with(era);
     }
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
@@ -207,7 +211,10 @@ impl JournalWriter {
         self.unanswered.clear();
         self.leaving = None;
         if !self.waiting.is_empty() {
-            self.pending.compared = Some(format!("{:032x}", fastrand::u128(..)));
+            let is_compared = self.is_compared;
+            self.note_compared();
+            // Nothing is told before all is done.
+            self.is_compared = is_compared;
         }
         self.last_try = None;
         if self.flush() == Written::Memory {
@@ -340,7 +347,7 @@ fn notice_of(board: &str, known: &KnownNumbers, lift: &Lift, leaving: Option<Lea
     let is_behind = known.is_above(lift.floor) || lift.games.base > lift.games.floor;
     let Lift { floor, base, .. } = *lift;
     match leaving {
-        Some(why) if !is_behind => why.notice(board, Shift { floor, base }),
+        Some(why) if !is_behind => why.notice(board, [floor, base]),
         _ => Notice {
             board: Some(board.to_owned()),
             ..Notice::new(notice::JOURNAL_BEHIND, behind(board, known, lift))
