@@ -100,6 +100,8 @@ pub struct Shift {
     pub floor: u64,
     /// The last number that is left out.
     pub base: u64,
+    /// The last number with which an event may have been sent before.
+    pub sent: u64,
     /// The last number that the disk had of the board. Up to it the disk has events under the numbers of before.
     pub stored: u64,
 }

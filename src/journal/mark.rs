@@ -72,11 +72,11 @@ impl Mark {
     }
 
     /// Makes sure that no later process gives out these numbers again.
-    pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a String, u64)>) -> io::Result<()> {
+    pub(crate) fn cover<'a>(&mut self, seqs: impl IntoIterator<Item = (&'a str, u64)>) -> io::Result<()> {
         let former = self.ceilings.clone();
         for (board, seq) in seqs {
             if self.ceilings.get(board).is_none_or(|ceiling| *ceiling < seq) {
-                self.ceilings.insert(board.clone(), seq + STEP);
+                self.ceilings.insert(board.to_owned(), seq + STEP);
             }
         }
         if self.ceilings == former {
@@ -121,10 +121,9 @@ mod tests {
     fn a_ceiling_outlives_the_process_until_it_is_cleared() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("mark");
-        let board = "7".to_owned();
         let mut mark = Mark::open(&path).unwrap();
-        mark.cover([(&board, 10)]).unwrap();
-        mark.cover([(&board, 11)]).unwrap();
+        mark.cover([("7", 10)]).unwrap();
+        mark.cover([("7", 11)]).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), SIZE as u64);
         drop(mark);
         let mut mark = Mark::open(&path).unwrap();

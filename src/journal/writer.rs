@@ -66,8 +66,6 @@ pub(super) struct JournalWriter {
     leaving: Option<Leaving>,
     /// What tells the time since the disk knows that the numbers were compared from any other.
     era: String,
-    /// The name for it in the mark.
-    all_sent: String,
     /// How the numbers of boards have left their range since the disk last had all.
     shifts: BTreeMap<String, Vec<Shift>>,
     /// True while there is a journal that could not be read when the daemon began.
@@ -154,7 +152,6 @@ impl JournalWriter {
             is_compared: false,
             leaving: None,
             era,
-            all_sent: ALL_SENT.to_owned(),
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
             jumps: ready.jumps,
@@ -448,9 +445,9 @@ impl JournalWriter {
             .pending
             .snapshots
             .iter()
-            .map(|(board, (seq, _))| (board, *seq));
+            .map(|(board, (seq, _))| (board.as_str(), *seq));
         // The disk may not learn in time that what it has was sent.
-        let sent = self.pending.compared.is_some().then_some((&self.all_sent, 1));
+        let sent = self.pending.compared.is_some().then_some((ALL_SENT, 1));
         let is_covered = match &mut self.mark {
             Some(mark) if !is_lost => mark.cover(boards.chain(sent)),
             _ => Err(std::io::ErrorKind::ReadOnlyFilesystem.into()),

@@ -1,6 +1,9 @@
 //! Numbers leave their range where no disk secures them: a later process cannot come to those of events that were sent from memory.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use dgt2mqtt::{
     event::Event,
@@ -15,6 +18,13 @@ use crate::{
 
 /// Above all numbers that a board has come to one by one.
 const FAR: u64 = 1_000_000_000;
+
+/// A card of its own, and the place of the journal on it.
+fn card(folder: &Path) -> Option<(ImageDisk, PathBuf)> {
+    let at = folder.join("disk");
+    let disk = ImageDisk::make(&folder.join("image"), &at)?;
+    Some((disk, at.join("j.sqlite")))
+}
 
 /// A broker that knows nothing, or this of board 7, is asked.
 pub async fn compared(journal: &Journal, known: Option<KnownNumbers>) -> Vec<&'static str> {
@@ -76,11 +86,9 @@ fn leave_on_disk(path: &Path, event: &Event) {
 #[tokio::test]
 async fn what_a_refused_write_left_on_the_disk_has_the_number_under_which_it_was_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     dying(&disk, &journal).await;
     assert_eq!(codes(&journal.lift().await), ["journal_unsecured"]);
@@ -138,11 +146,9 @@ async fn what_a_refused_write_left_on_the_disk_has_the_number_under_which_it_was
 #[tokio::test]
 async fn on_a_disk_that_takes_no_writes_at_the_start_numbers_jump_once_for_all_reasons() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=10).await;
     compared(&journal, None).await;
@@ -180,11 +186,9 @@ async fn on_a_disk_that_takes_no_writes_at_the_start_numbers_jump_once_for_all_r
 #[tokio::test]
 async fn a_disk_that_takes_writes_again_before_anything_was_sent_keeps_the_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=10).await;
     compared(&journal, None).await;
@@ -207,11 +211,9 @@ async fn a_disk_that_takes_writes_again_before_anything_was_sent_keeps_the_numbe
 #[tokio::test]
 async fn a_disk_that_fails_while_numbers_jump_has_them_jump_on() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=10).await;
     compared(&journal, None).await;
@@ -245,11 +247,9 @@ async fn a_disk_that_fails_while_numbers_jump_has_them_jump_on() {
 #[tokio::test]
 async fn what_was_taken_before_the_broker_was_asked_has_no_number_that_was_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     dying(&disk, &journal).await;
     journal.lift().await;
@@ -277,11 +277,9 @@ async fn what_was_taken_before_the_broker_was_asked_has_no_number_that_was_sent(
 #[tokio::test]
 async fn a_disk_that_took_far_numbers_and_refused_them_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     for is_read_only in [false, true] {
         let (journal, _) = open(&path);
         let last_seq = journal.resume("7").await.last_seq;
@@ -317,11 +315,9 @@ async fn a_disk_that_took_far_numbers_and_refused_them_is_not_believed() {
 #[tokio::test]
 async fn what_the_disk_has_of_before_the_comparison_has_the_numbers_under_which_it_was_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "7", 1..=10).await;
     compared(&journal, None).await;
@@ -359,11 +355,9 @@ async fn what_the_disk_has_of_before_the_comparison_has_the_numbers_under_which_
 #[tokio::test]
 async fn numbers_do_not_double_however_often_a_dead_card_is_started() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let path = at("disk").join("j.sqlite");
     let (journal, _) = open(&path);
     append(&journal, "8", [1]).await;
     compared(&journal, None).await;
@@ -411,12 +405,11 @@ async fn of_a_new_journal_at_a_broker_that_tells_nothing_all_boards_begin_far_ab
 #[tokio::test]
 async fn nor_does_a_disk_that_takes_writes_again_tell_them() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
     disk.set_read_only(true);
-    let (journal, _) = open(&at("disk").join("j.sqlite"));
+    let (journal, _) = open(&path);
     append(&journal, "7", [1]).await;
     let settled = journal.reconcile(None).await;
     journal.disputed().wait_for(|is| *is).await.unwrap();
@@ -435,11 +428,10 @@ async fn nor_does_a_disk_that_takes_writes_again_tell_them() {
 #[tokio::test]
 async fn what_was_kept_back_keeps_no_number_that_another_may_have_given_out() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+    let Some((disk, path)) = card(folder.path()) else {
         return;
     };
-    let (journal, _) = open(&at("disk").join("j.sqlite"));
+    let (journal, _) = open(&path);
     dying(&disk, &journal).await;
     journal.acked((1..=10).collect()).await;
     journal.stand_by(true).await;
@@ -457,5 +449,46 @@ async fn what_was_kept_back_keeps_no_number_that_another_may_have_given_out() {
     assert!(rows.len() == 2 && rows[0].seq > FAR, "{rows:?}");
     let unsent_as: Vec<_> = rows.iter().map(|row| read(row).unsent_as.unwrap()).collect();
     assert_eq!(unsent_as, ["gw/7/11", "gw/7/12"]);
+    drop(disk);
+}
+
+/// What another gateway's numbers drove out of its place says which it had, also where the next run reads it from the disk.
+#[tokio::test]
+async fn what_says_its_former_number_says_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=10).await;
+    compared(&journal, None).await;
+    journal.acked((1..=8).collect()).await;
+    disk.fail();
+    assert_eq!(said(&journal).await, ["journal_failing"]);
+    journal.stand_by(true).await;
+    let another = KnownNumbers {
+        last: 12,
+        ..KnownNumbers::default()
+    };
+    assert_eq!(compared(&journal, Some(another)).await, ["journal_behind"]);
+    let sent = behind_ten(&journal).await;
+    let formerly: Vec<_> = sent.iter().map(|row| read(row).formerly.unwrap()).collect();
+    assert_eq!(formerly, ["gw/7/9", "gw/7/10"]);
+    let (left, last) = (sent[1].unsecured.clone(), sent[1].seq);
+    assert!(left.is_some());
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    let known = KnownNumbers {
+        last,
+        ceiling: last + 64,
+        left,
+        ..KnownNumbers::default()
+    };
+    compared(&journal, Some(known)).await;
+    let again = behind_ten(&journal).await;
+    let json = |rows: &[OutboxRow]| rows.iter().map(|row| row.json.clone()).collect::<Vec<_>>();
+    assert_eq!(json(&again), json(&sent));
+    journal.close().await;
     drop(disk);
 }

@@ -106,11 +106,14 @@ impl JournalWriter {
         let Some(why) = self.leaving else {
             return;
         };
-        for (board, Lift { floor, base, .. }) in lifts {
-            let (floor, base) = (*floor, *base);
-            let stored = self.store.last_seq(board).ok().flatten().unwrap_or(0);
+        for (board, lift) in lifts {
             let shifts = self.shifts.entry(board.clone()).or_default();
-            shifts.push(Shift { floor, base, stored });
+            shifts.push(Shift {
+                floor: lift.floor,
+                base: lift.base,
+                sent: lift.sent,
+                stored: self.store.last_seq(board).ok().flatten().unwrap_or(0),
+            });
             if shifts.len() > Shifts::MOST {
                 // The first one says what became of events that the disk may have.
                 shifts.remove(1);
@@ -163,12 +166,15 @@ impl JournalWriter {
         self.pending.lifted = Some(lifted);
     }
 
-    fn again(&self, board: &str, Shift { floor, base, .. }: Shift) -> Lift {
+    fn again(&self, board: &str, shift: Shift) -> Lift {
+        let Shift {
+            floor, base, sent, ..
+        } = shift;
         Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor,
             base,
-            sent: floor,
+            sent,
             games: GamesMoved {
                 floor: 0,
                 base: 0,

@@ -44,7 +44,8 @@ impl JournalWriter {
         known.retain(|board, known| self.is_beyond(board, known));
         if known.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
-            self.note_compared();
+            self.is_compared = true;
+            self.have_compared_noted();
             if self.flush() == Written::Memory {
                 self.cover_pending();
             }
@@ -138,9 +139,8 @@ impl JournalWriter {
         self.flush();
     }
 
-    /// Notes that what the journal has can be sent. The disk learns it with the next write.
-    fn note_compared(&mut self) {
-        self.is_compared = true;
+    /// Has the disk learn with the next write that what the journal has can be sent.
+    fn have_compared_noted(&mut self) {
         self.pending.floors = None;
         let era = || format!("{:032x}", fastrand::u128(..));
         self.pending.compared.get_or_insert_with(era);
@@ -211,10 +211,7 @@ impl JournalWriter {
         self.unanswered.clear();
         self.leaving = None;
         if !self.waiting.is_empty() {
-            let is_compared = self.is_compared;
-            self.note_compared();
-            // Nothing is told before all is done.
-            self.is_compared = is_compared;
+            self.have_compared_noted();
         }
         self.last_try = None;
         if self.flush() == Written::Memory {

@@ -73,17 +73,22 @@ pub(super) fn is_sign_of_result(piece: Code, from: Square, to: Square) -> bool {
     is_king && CENTRE.contains(to) && from.distance(to) > 1
 }
 
+/// The kings that stand in the middle as a sign of a result: from where, and where.
+fn signs(sensed: &Sensed, stand: &Stand) -> Vec<[Square; 2]> {
+    let signs = Color::ALL.into_iter().filter_map(|color| {
+        let way = [stand.board().king_of(color)?, king(sensed, color)?];
+        is_sign_of_result(Code::from(color.king()), way[0], way[1]).then_some(way)
+    });
+    signs.collect()
+}
+
 /// True while one king stands in the middle, where no move brings it, and the other one may follow: nobody has played on since.
 /// Somebody may press in between, as out of habit.
 pub(super) fn may_come(ctx: &mut Ctx<'_>, stand: &Stand) -> bool {
     if ctx.sensed.is_felt() {
         return false;
     }
-    let mut signs = Color::ALL.into_iter().filter_map(|color| {
-        let (home, to) = (stand.board().king_of(color)?, king(ctx.sensed, color)?);
-        is_sign_of_result(Code::from(color.king()), home, to).then_some((home, to))
-    });
-    let Some((home, to)) = signs.next() else {
+    let Some(&[home, to]) = signs(ctx.sensed, stand).first() else {
         return false;
     };
     let kings = Color::ALL.map(|color| [stand.board().king_of(color), king(ctx.sensed, color)]);
@@ -317,13 +322,8 @@ fn supersede_moves_to_centre(ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cas
     while let Some(index) = cases.find(out_of_turn) {
         cases.resolve(ctx, course, index, Resolution::Superseded);
     }
-    let stand = course.record.stand();
-    let signs = Color::ALL.into_iter().filter_map(|color| {
-        let (home, to) = (stand.board().king_of(color)?, king(ctx.sensed, color)?);
-        is_sign_of_result(Code::from(color.king()), home, to)
-            .then(|| [home, to].map(|square| square.to_string()))
-    });
-    let signs: Vec<_> = signs.collect();
+    let signs = signs(ctx.sensed, course.record.stand()).into_iter();
+    let signs: Vec<_> = signs.map(|way| way.map(|square| square.to_string())).collect();
     let further = |open: &Open| {
         let squares = &open.case_file.said.squares;
         let is_of =
