@@ -20,6 +20,8 @@ pub enum ClockSignal {
     Pressed(Lever),
     /// The lever went over while the clock stood.
     Turned(Lever),
+    /// The lever did not go over when it seemed to, so that the time of the lever's side would run: it was misread.
+    Misread(Lever),
     /// The clock was turned round while it ran: its left side is its right side now.
     TurnedRound,
 }
@@ -38,6 +40,10 @@ const DOUBT_MS: u64 = 1300;
 /// In a frame that tells of a press, no time has fallen by so many seconds more than have passed since the frame
 /// before. A damaged frame whose checksum is right by chance may show that.
 const FALL_S: u64 = 15;
+/// The next frame after one in which the lever was misread comes no sooner than this: frames come once a second.
+const NEXT_FRAME_MS: u64 = 700;
+/// A lever that is where it was so long after it went over has rather been pressed back.
+const MISREAD_MS: u64 = 1500;
 /// Where a press shows so many seconds more than the frame before, each press of the game gives time.
 const GIVES_S: i64 = 2;
 
@@ -80,6 +86,9 @@ pub struct LeverWatch {
     turned_at: Option<Millis>,
     /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
+    /// The frame of `flipped` shows less time for its player than the one before. So it came because a second was over, and a press
+    /// that falls together with that is rare.
+    ticked: bool,
     /// Presses give time in this game.
     gives: bool,
     doubted: Option<Doubted>,
@@ -109,6 +118,15 @@ impl LeverWatch {
             now: Some(reading),
             ..Self::default()
         };
+    }
+
+    /// True while the next frame may show that what seemed a press at `pressed` was none.
+    #[must_use]
+    pub fn may_be_misread(&self, now: Millis, pressed: Millis) -> bool {
+        let is_latest = self
+            .flipped
+            .is_some_and(|(_, at)| at == pressed && self.heard_at == at);
+        self.ticked && is_latest && now.since(pressed) < MISREAD_MS
     }
 
     /// Takes in a frame. [`Self::poll`] then gives what it signals.
@@ -152,6 +170,7 @@ impl LeverWatch {
             }
         }
         let doubt = match self.age_of(now, &reading) {
+            _ if self.was_misread(now, &reading) => None,
             Age::Old => return,
             _ if self.is_odd(now, &reading) => Some(Doubt::Odd),
             Age::Doubtful => Some(Doubt::Old),
@@ -240,6 +259,20 @@ impl LeverWatch {
                 .any(|side| u64::from(fell(side)) > most)
     }
 
+    /// True where `reading`, which came at `now`, shows that the lever did not go over with the last press: it is where it was, and
+    /// meanwhile the time of that player ran, and that of the other did not.
+    fn was_misread(&self, now: Millis, reading: &ClockReading) -> bool {
+        let latest = self.flipped.filter(|(_, at)| self.ticked && *at == self.heard_at);
+        let Some((flip, at)) = latest else {
+            return false;
+        };
+        let (presser, opponent) = (flip.lever.pressed(), flip.lever.pressed().other());
+        let seconds = |of: &ClockReading, side| of.time(side).seconds;
+        let ran = reading.running && seconds(reading, presser) < seconds(&flip, presser);
+        let stood = seconds(reading, opponent) == seconds(&flip, opponent);
+        reading.lever != flip.lever && ran && stood && (NEXT_FRAME_MS..=MISREAD_MS).contains(&now.since(at))
+    }
+
     /// True where the lever goes over and the press gives no time, though each before it did.
     fn gave_nothing(&self, now: Millis, reading: &ClockReading) -> bool {
         let Some(last) = self.now.filter(|last| last.running && reading.running) else {
@@ -275,6 +308,7 @@ impl LeverWatch {
     }
 
     fn believe(&mut self, at: Millis, reading: ClockReading) {
+        let is_misread = self.was_misread(at, &reading);
         let last = self.now.replace(reading);
         let elapsed = at.since(self.heard_at);
         self.heard_at = at;
@@ -292,8 +326,13 @@ impl LeverWatch {
                 self.flipped = None;
                 self.signals.push_back((at, ClockSignal::TurnedRound));
             }
+            (true, true) if is_misread => {
+                self.flipped = None;
+                self.signals.push_back((at, ClockSignal::Misread(last.lever)));
+            }
             (true, true) if reading.lever != last.lever => {
                 let presser = reading.lever.pressed();
+                self.ticked = reading.time(presser).seconds < last.time(presser).seconds;
                 self.gained = reading.time(presser).seconds > last.time(presser).seconds;
                 self.gives = match (given(&last, &reading, 0), given(&last, &reading, elapsed)) {
                     (GIVES_S.., _) => true,

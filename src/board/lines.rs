@@ -224,6 +224,13 @@ impl Lines {
     /// Takes back the press at `at`: it was none.
     pub fn forget_press(&mut self, at: Millis) {
         self.ranked_at = None;
+        let is_by_it = |line: &Line| {
+            let last = line.plies.last().filter(|ply| ply.pressed == Some(at));
+            last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)))
+        };
+        if !self.all().all(is_by_it) {
+            self.lines.retain(|line| !is_by_it(line));
+        }
         for line in &mut self.lines {
             line.forget_press(at);
         }

@@ -193,6 +193,9 @@ impl Line {
     /// Takes back the press at `at`: it was none.
     pub(super) fn forget_press(&mut self, at: Millis) {
         self.pending.retain(|(_, pressed)| *pressed != at);
+        if self.plies.last().is_some_and(|ply| ply.pressed == Some(at)) {
+            self.plies.change_last(|ply| ply.pressed = None);
+        }
     }
 
     /// Gives up the presses that still wait for their half-moves.

@@ -103,6 +103,8 @@ pub(super) enum ClockEvent {
     Stopped,
     /// The player whose time ran pressed.
     Pressed(Color),
+    /// What seemed the player's last press was none.
+    Misread(Color),
     /// The player turned the lever of a clock that stands.
     Turned(Color),
 }
@@ -331,6 +333,9 @@ impl Clock {
                 self.presses = None;
                 return self.poll();
             }
+            ClockSignal::Misread(lever) => {
+                return Some((self.pressed_at, ClockEvent::Misread(self.player(lever.pressed()))));
+            }
             ClockSignal::Turned(lever) => ClockEvent::Turned(self.player(lever.pressed())),
             ClockSignal::Pressed(lever) => {
                 // Presses are told apart by their times, even those of one instant.
@@ -339,6 +344,11 @@ impl Clock {
             }
         };
         Some((at, event))
+    }
+
+    /// True while the next frame may show that the press at `pressed` was none ([`LeverWatch::may_be_misread`]).
+    pub(super) fn may_be_misread(&self, now: Millis, pressed: Millis) -> bool {
+        self.watch.may_be_misread(now, pressed)
     }
 
     pub(super) fn reading(&self) -> Option<&ClockReading> {

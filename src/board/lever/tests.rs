@@ -275,3 +275,42 @@ fn two_quick_presses_that_give_nothing_are_presses_where_others_gave_time() {
         [Pressed(RightHigh), Pressed(LeftHigh)]
     );
 }
+
+/// Nothing gives time. The frame of a second has the lever wrong, and the next one shows that the time runs on.
+fn misread(next: ClockReading, after: u64) -> Vec<ClockSignal> {
+    let mut watch = LeverWatch::default();
+    let at = Millis(2000);
+    watch.heard(Millis(0), frame(LeftHigh, 600, 600, true));
+    watch.heard(Millis(1000), frame(LeftHigh, 599, 600, true));
+    watch.heard(at, frame(RightHigh, 598, 600, true));
+    assert!(watch.may_be_misread(at + 500, at) && !watch.may_be_misread(at + 500, Millis(1000)));
+    watch.heard(at + after, next);
+    assert!(!watch.may_be_misread(at + 2000, at));
+    std::iter::from_fn(|| watch.poll().map(|(_, signal)| signal))
+        .skip(1)
+        .collect()
+}
+
+#[test]
+fn a_lever_that_goes_over_for_one_frame_while_the_time_runs_on_was_misread() {
+    let runs_on = frame(LeftHigh, 597, 600, true);
+    let was_misread = [Pressed(RightHigh), ClockSignal::Misread(RightHigh)];
+    assert_eq!(misread(runs_on, 1000), was_misread);
+    // Too soon for a frame of the next second, or too late for the lever to have been misread.
+    for after in [300, 1600] {
+        assert_ne!(misread(runs_on, after)[1..], was_misread[1..], "{after}");
+    }
+}
+
+#[test]
+fn a_lever_that_the_opponent_presses_back_was_not_misread() {
+    let pressed = [Pressed(RightHigh), Pressed(LeftHigh)];
+    for (left, right) in [(598, 600), (598, 599), (597, 599)] {
+        assert_ne!(
+            misread(frame(LeftHigh, left, right, true), 1000)[1..],
+            [ClockSignal::Misread(RightHigh)],
+            "{left} {right}"
+        );
+    }
+    assert_eq!(misread(frame(LeftHigh, 598, 599, true), 1000), pressed);
+}

@@ -140,6 +140,11 @@ impl Core {
                 ClockEvent::Pressed(side) => self.each(|world, play| {
                     pressed(&mut play.phase, &world.board.sensed, &mut world.clock, at, side);
                 }),
+                ClockEvent::Misread(side) => self.each(|_, play| {
+                    if let Phase::Game(game) = &mut play.phase {
+                        game.presses.was_none(&mut game.course.lines, at, side);
+                    }
+                }),
                 ClockEvent::Turned(side) => self.each(|_, play| {
                     if let Phase::Game(game) = &mut play.phase
                         && game.course.clock_used

@@ -91,6 +91,17 @@ impl PressQueue {
         }
     }
 
+    /// The press of `side` at `at` was none.
+    pub(in crate::watcher) fn was_none(&mut self, lines: &mut Lines, at: Millis, side: Color) {
+        if self
+            .last()
+            .is_some_and(|press| (press.side, press.at) == (side, at))
+        {
+            self.take_last();
+        }
+        lines.forget_press(at);
+    }
+
     fn forget_last(&mut self, lines: &mut Lines) {
         if let Some(press) = self.take_last() {
             lines.forget_press(press.at);

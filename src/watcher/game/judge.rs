@@ -344,6 +344,11 @@ impl Game {
             ctx.wait_for("the half-move of the press");
             return;
         }
+        if ctx.clock.may_be_misread(ctx.now, press.at) {
+            ctx.wait_for("the clock to show whose time runs");
+            ctx.at(ctx.now + 100);
+            return;
+        }
         let stands = explanation.stands_where_it_may_not();
         if !promotion && may_be_innocent(ctx, &self.course.lines) {
             ctx.wait_for("innocent hypotheses to become less likely");
