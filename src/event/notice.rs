@@ -90,7 +90,7 @@ codes! {
     JOURNAL_BEHIND = "journal_behind",
     /// No disk secures the numbers of events.
     JOURNAL_UNSECURED = "journal_unsecured",
-    /// The journal is new, and the broker does not tell which numbers were given out before.
+    /// The journal is new, and the broker does not tell all numbers that were given out before.
     NUMBERS_UNKNOWN = "numbers_unknown",
     /// A game goes on under another number, with the half-moves that the broker or the journal has kept.
     GAME_FOUND = "game_found",

@@ -119,27 +119,24 @@ async fn what_a_refused_write_left_on_the_disk_has_the_number_under_which_it_was
         ["journal_behind"]
     );
     let rows = behind_ten(&journal).await;
-    assert_eq!(seqs(&rows), [base + 1, base + 67]);
     assert_eq!(rows[0].json, sent[0].json, "it is the same event");
+    let next = rows[1].seq;
+    assert!(rows.len() == 2 && next > base + 66, "{rows:?}");
     let untold = journal.resume("7").await.untold;
     assert_eq!(codes(&untold), ["journal_unsecured", "journal_behind"]);
     journal.close().await;
     let (journal, _) = open(&path);
-    append(&journal, "7", [base + 68]).await;
-    assert_eq!(
-        seqs(&behind_ten(&journal).await),
-        [base + 1, base + 67, base + 68]
-    );
+    append(&journal, "7", [next + 1]).await;
+    assert_eq!(seqs(&behind_ten(&journal).await), [base + 1, next, next + 1]);
     // Whoever had another journal had other events under these numbers.
     let higher = KnownNumbers {
-        ceiling: base + 1_000,
+        ceiling: next + 1_000,
         ..known("another")
     };
     assert_eq!(compared(&journal, Some(higher)).await, ["journal_behind"]);
-    assert_eq!(
-        seqs(&behind_ten(&journal).await),
-        [base + 1, base + 67, base + 1_001]
-    );
+    let rows = behind_ten(&journal).await;
+    assert_eq!(seqs(&rows[..2]), [base + 1, next]);
+    assert!(rows.len() == 3 && rows[2].seq > next + 1_000, "{rows:?}");
     drop(disk);
 }
 
@@ -268,7 +265,8 @@ async fn what_was_taken_before_the_broker_was_asked_has_no_number_that_was_sent(
         ..KnownNumbers::default()
     };
     assert_eq!(compared(&journal, Some(known)).await, ["journal_behind"]);
-    assert_eq!(seqs(&behind_ten(&journal).await), [sent[1].seq + 65]);
+    let rows = behind_ten(&journal).await;
+    assert!(rows.len() == 1 && rows[0].seq > sent[1].seq + 64, "{rows:?}");
     journal.close().await;
     drop(disk);
 }
@@ -346,7 +344,7 @@ async fn what_the_disk_has_of_before_the_comparison_has_the_numbers_under_which_
     let again = behind_ten(&journal).await;
     let json = |rows: &[OutboxRow]| rows.iter().map(|row| row.json.clone()).collect::<Vec<_>>();
     assert_eq!(json(&again[..3]), json(&sent[..3]));
-    assert_eq!(seqs(&again[3..]), [last + 65]);
+    assert!(again.len() == 4 && again[3].seq > last + 64, "{again:?}");
     journal.close().await;
     drop(disk);
 }
@@ -398,6 +396,26 @@ async fn of_a_new_journal_at_a_broker_that_tells_nothing_all_boards_begin_far_ab
     let resumes = [journal.resume("7").await, journal.resume("8").await];
     assert!(resumes.iter().all(|resume| resume.last_seq > FAR), "{resumes:?}");
     assert_eq!(codes(&resumes[1].untold), ["numbers_unknown"]);
+    journal.close().await;
+}
+
+/// The topics of a board that was taken out of the configuration were cleared, and now it is configured again.
+#[tokio::test]
+async fn nor_does_a_board_of_which_the_broker_has_nothing_begin_anew_where_it_has_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "8", [1]).await;
+    let known = KnownNumbers {
+        last: 6,
+        ..KnownNumbers::default()
+    };
+    let said = compared(&journal, Some(known)).await;
+    assert_eq!(said, ["journal_behind", "numbers_unknown"]);
+    let rows = journal.unacked(0, 100).await;
+    assert!(rows.len() == 1 && rows[0].seq > FAR, "{rows:?}");
+    let resumes = [journal.resume("7").await, journal.resume("9").await];
+    assert!(resumes.iter().all(|resume| resume.last_seq > FAR), "{resumes:?}");
     journal.close().await;
 }
 

@@ -7,11 +7,13 @@
 //! A write that the disk refused may be on it all the same, and the next process reads events there that went out under other numbers.
 //! The broker keeps with the ceiling of a board how its numbers changed, and the next process changes them in the same way.
 
+use std::collections::BTreeMap;
+
 use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{
-        entry::{Notice, Shift, Shifts},
+        entry::{KnownNumbers, Notice, Shift, Shifts},
         numbers::{GamesMoved, Gaps, Lift, far_above},
     },
 };
@@ -23,7 +25,8 @@ pub(super) enum Leaving {
     Unsecured,
     /// The disk has taken what it had refused, and nobody knows what was given out since.
     Trails,
-    /// The journal is new, and the broker does not tell whether there was one before.
+    /// The journal is new, and the broker does not tell whether there was one before, or knows that there was: of a board whose topics were
+    /// cleared it knows nothing.
     Unknown,
 }
 
@@ -47,12 +50,13 @@ impl JournalWriter {
     }
 
     /// Finds out whether disk or broker tells which numbers were given out, so that they jump once for all reasons.
-    pub(super) fn look_for_numbers(&mut self, broker_tells: bool) {
+    pub(super) fn look_for_numbers(&mut self, known: Option<&BTreeMap<String, KnownNumbers>>) {
         if self.failing_since.is_some() {
             self.cover_pending();
         }
         let is_new = !self.is_compared && self.floors.is_empty() && self.seq_base == 0;
-        if is_new && !broker_tells {
+        let knows_numbers = |known: &BTreeMap<_, KnownNumbers>| known.values().any(|known| known.is_above(0));
+        if is_new && known.is_none_or(knows_numbers) {
             self.leave(Leaving::Unknown);
         }
     }
@@ -202,7 +206,7 @@ impl Leaving {
             ),
             Self::Unknown => (
                 notice::NUMBERS_UNKNOWN,
-                "the journal is new, and the broker does not tell which numbers were given out before",
+                "the journal is new, and the broker does not tell all numbers that were given out before",
             ),
         };
         let text = format!(

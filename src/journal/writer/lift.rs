@@ -38,7 +38,7 @@ impl JournalWriter {
         known: Option<BTreeMap<String, KnownNumbers>>,
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
-        self.look_for_numbers(known.is_some());
+        self.look_for_numbers(known.as_ref());
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
         known.retain(|board, known| self.is_beyond(board, known));
@@ -248,10 +248,10 @@ impl JournalWriter {
         Lift {
             prefix: format!("{}/{board}/", self.gateway),
             floor: certain,
-            base: match known.is_above(certain) {
-                _ if self.leaving.is_some() => known.far(floor),
-                true => known.base(floor),
-                false => certain,
+            base: if self.leaving.is_some() || known.is_above(certain) {
+                known.far(floor)
+            } else {
+                certain
             },
             sent: floor,
             games,
