@@ -257,7 +257,19 @@ pub fn displaced(
         .filter(|s| *s != to && seen.at(*s).is_empty() && placement.at(*s).color() == Some(color))
         .collect();
     let from = left.single_square()?;
-    (placement.at(from) == code).then_some((from, to))
+    let is_it = placement.at(from) == code || is_replaced(placement, from, to, code);
+    is_it.then_some((from, to))
+}
+
+/// True when `code` on the last rank may have come for the pawn of `from`, which was carried straight on, or to the next file.
+pub(super) fn is_replaced(before: &Placement, from: Square, to: Square, code: Code) -> bool {
+    let (Some(pawn), Some(piece)) = (before.at(from).piece(), code.piece()) else {
+        return false;
+    };
+    let on_last_rank = to.rank() == pawn.color.fold_wb(Rank::Eighth, Rank::First);
+    let may_be_put = !matches!(piece.role, Role::Pawn | Role::King);
+    let is_near = from.distance(to) == 1 || from.file() == to.file();
+    pawn.role == Role::Pawn && pawn.color == piece.color && on_last_rank && may_be_put && is_near
 }
 
 /// True when `seen` is `expected`, but for pieces of `color` that a hand may hold.

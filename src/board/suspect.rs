@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shakmaty::{Bitboard, File, Move, Role, Square};
 
 use super::{
-    act::{Castled, IllegalAct, Reason, castled_otherwise, passed_by, reason_of},
+    act::{Castled, IllegalAct, Reason, castled_otherwise, is_replaced, passed_by, reason_of},
     candidate::Candidate,
     line::Line,
     placement::{Code, Placement},
@@ -54,6 +54,7 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
         return vec![(act, Arc::new(stand.left_as(&placement)))];
     }
     let mut found = Vec::new();
+    let all_read = line.faults().hidden.is_empty();
     for to in line.differing() {
         let piece = sensed.at(to);
         // The piece that belongs on `to` is hidden. It may stand elsewhere, and perhaps nothing was taken
@@ -65,7 +66,10 @@ pub(super) fn suspects(line: &Line, sensed: &Sensed) -> Vec<(IllegalAct, Arc<Sta
             continue;
         }
         let left = line.differing().into_iter().filter(|from| {
-            stand.placement().at(*from) == piece && sensed.at(*from) != piece && fresh(*from, LIFTED_MS)
+            let before = stand.placement().at(*from);
+            // A piece that was not read for a while may be read again, and the pawn not read.
+            let is_it = before == piece || all_read && is_replaced(stand.placement(), *from, to, piece);
+            is_it && sensed.at(*from) != before && fresh(*from, LIFTED_MS)
         });
         // A piece that rested on a legal square at the press was knocked on by the opponent, whose time runs.
         for from in left.filter(|from| !is_legal(line, *from, to) && !rested(line, sensed, *from, pressed)) {
@@ -264,7 +268,15 @@ fn is_legal(line: &Line, from: Square, to: Square) -> bool {
 fn carried(stand: &Arc<Stand>, sensed: &Sensed, from: Square, to: Square) -> (IllegalAct, Arc<Stand>) {
     let castles = king_castles(stand, from, to);
     let mut placement: Placement = stand.placement().clone();
-    placement.set(to, placement.at(from));
+    let came_for_pawn = is_replaced(&placement, from, to, sensed.at(to));
+    placement.set(
+        to,
+        if came_for_pawn {
+            sensed.at(to)
+        } else {
+            placement.at(from)
+        },
+    );
     placement.set(from, Code::EMPTY);
     let mut reason = reason_of(stand, from, to);
     if let Some((rook_from, rook_to)) = castles {

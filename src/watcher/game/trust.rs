@@ -24,6 +24,8 @@ const UNLANDED: usize = 2;
 const LATELY: usize = 40;
 /// A piece that had stood for this long when a half-move was made was not on its way elsewhere.
 const ASTRAY_MS: u64 = 3000;
+/// After so many half-moves nobody has noticed an irregularity.
+const OVERLOOKED: usize = 2;
 /// A piece that had been gone for this long when its owner pressed for another was not hidden by a sleeve.
 const GONE_MS: u64 = 1500;
 
@@ -114,9 +116,22 @@ impl Trust<'_> {
         let Some(last) = self.course.record.last() else {
             return false;
         };
-        let differing = last.stand.placement().differing(ctx.sensed.placement());
-        let lasts = |s: Square| ctx.sensed.at(s).is_piece() && ctx.sensed.since(s) + ASTRAY_MS < last.at;
-        differing.into_iter().any(lasts) && !self.cases.open.iter().any(|open| open.target.is_some())
+        let (sensed, expected) = (ctx.sensed, last.stand.placement());
+        let stood_until = |at: Millis| at + ASTRAY_MS < last.at;
+        let stands = |s: Square| sensed.at(s).is_piece() && stood_until(sensed.since(s));
+        // It was moved on since.
+        let stood = |s: Square| {
+            let (left, before) = (sensed.since(s), sensed.before(s));
+            let is_strange = before.is_piece() && !before.agrees(expected.at(s));
+            sensed.at(s).is_empty() && is_strange && last.at < left && stood_until(left - sensed.stood_for(s))
+        };
+        // What both players have let stand is put right no more.
+        let open = || self.cases.open.iter().filter(|open| open.target.is_some());
+        let is_explained = open().any(|open| open.ply + OVERLOOKED > self.course.record.plies());
+        let mut differing = expected.differing(sensed.placement()).into_iter();
+        let mut is_strange =
+            || differing.any(stands) || open().count() > 0 && Square::ALL.into_iter().any(stood);
+        !is_explained && is_strange()
     }
 
     /// True when the act that ends `best` may follow from a sensor fault. Either a piece went just before to
