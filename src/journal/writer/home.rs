@@ -138,8 +138,7 @@ impl JournalWriter {
             .unwrap_or(true)
             .then(|| open::set_aside(&path, fate.word(), &open::FILES))
             .transpose()?;
-        // The old store removes the write-ahead log at its place when it is closed. That log must not be the new one's.
-        self.store = Store::in_memory(&self.gateway)?;
+        // Until the new file is in its place, the old store is what the next try makes another from.
         remove(&path)?;
         std::fs::rename(&fresh, &path)?;
         self.lock = None;
@@ -149,7 +148,9 @@ impl JournalWriter {
         if fate == Fate::Unread {
             tracing::error!(?aside, ?unsent, "the journal that could not be read is set aside");
         }
-        self.move_in()?;
+        // The old store removes the write-ahead log at its place when it is closed, which must not be the new one's. So it is closed
+        // before that begins.
+        self.begin_to_write()?;
         let aside = aside.map_or_else(String::new, |aside| {
             format!("; what lay in its place is now {}", aside.display())
         });
@@ -171,8 +172,8 @@ impl JournalWriter {
         Ok(Notice::new(code, text))
     }
 
-    /// Opens for writing a file that could only be read before. The reader goes first, because both would share its
-    /// memory.
+    /// Opens for writing the file at the journal's place, or else for reading. The former store goes first: a reader of this file would
+    /// share its memory.
     fn begin_to_write(&mut self) -> Result<(), Homeless> {
         self.store = Store::in_memory(&self.gateway)?;
         let moved = self.move_in();

@@ -32,6 +32,19 @@ fn first_event() -> Entry {
     }
 }
 
+/// The first events of a board.
+fn first_events(count: u64) -> Entry {
+    let mut entry = first_event();
+    let first = entry.events.remove(0);
+    let event = |seq| Event {
+        id: format!("gw/7/{seq}"),
+        seq,
+        ..first.clone()
+    };
+    entry.events = (1..=count).map(event).collect();
+    entry
+}
+
 /// A writer, and a receiver that wakes up at its news.
 pub(super) fn writer(path: &Path) -> (JournalWriter, watch::Receiver<u64>) {
     writer_of(path, open::open(&JournalSettings::at(path), "gw").unwrap())
@@ -161,4 +174,37 @@ fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_n
         next.seq_base, resume.last_seq,
         "nor are those of boards that come later"
     );
+}
+
+/// A writer at `path` whose disk has three events that no broker has acknowledged.
+fn writer_of_three(path: &Path) -> JournalWriter {
+    let (mut writer, _) = writer(path);
+    writer.accept(first_events(3)).unwrap();
+    assert_eq!(writer.flush(), Written::Disk);
+    writer
+}
+
+fn unsent(writer: &JournalWriter) -> Vec<u64> {
+    writer.unacked(0, 10).iter().map(|row| row.seq).collect()
+}
+
+/// A file that was taken away is open still. It is the only one until another is in its place.
+#[test]
+fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let mut writer = writer_of_three(&path);
+    let log = folder.path().join("journal.sqlite-wal");
+    for file in [&path, &log] {
+        std::fs::remove_file(file).unwrap();
+    }
+    std::fs::create_dir(&log).unwrap();
+    assert!(!writer.is_at_home());
+    assert_eq!(unsent(&writer), [1, 2, 3], "they are sent meanwhile");
+    std::fs::remove_dir(&log).unwrap();
+    assert!(writer.is_at_home());
+    assert_eq!(unsent(&writer), [1, 2, 3]);
+    drop(writer);
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.store.outbox().unwrap(), 3);
 }
