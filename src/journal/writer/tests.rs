@@ -188,6 +188,47 @@ fn unsent(writer: &JournalWriter) -> Vec<u64> {
     writer.unacked(0, 10).iter().map(|row| row.seq).collect()
 }
 
+/// The process dies before it writes into the new file: the folder takes the journal, and not the mark.
+#[test]
+fn a_journal_that_is_made_anew_knows_its_numbers_before_anything_is_written_into_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let mut writer = writer_of_three(&path);
+    let (identity, era) = ("one of its own".to_owned(), "an era".to_owned());
+    (writer.identity, writer.era) = (identity.clone(), era.clone());
+    writer
+        .jumps
+        .note("7", [3, 3], &Notice::new(notice::EVENTS_LOST, "untold"));
+    let mark = folder.path().join("journal.sqlite.mark");
+    std::fs::remove_file(&mark).unwrap();
+    std::fs::create_dir(&mark).unwrap();
+    assert!(!writer.mend());
+    assert_eq!(unsent(&writer), [1, 2, 3], "they are sent meanwhile");
+    drop(writer);
+    std::fs::remove_dir(&mark).unwrap();
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.resumes["7"].last_seq, 3);
+    assert_eq!(next.store.outbox().unwrap(), 3);
+    assert_eq!((next.identity, next.store.era().unwrap()), (identity, Some(era)));
+    assert_eq!(next.jumps.untold("7", 3).len(), 1);
+}
+
+#[test]
+fn one_event_that_cannot_be_read_takes_no_other_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let (mut writer, _told) = writer(&path);
+    writer.accept(first_events(4)).unwrap();
+    assert_eq!(writer.flush(), Written::Disk);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let harm = "UPDATE events SET json = x'ff', acked = seq = 1 WHERE seq IN (1, 3)";
+    assert_eq!(other.execute(harm, []).unwrap(), 2);
+    drop(other);
+    assert!(writer.mend());
+    assert_eq!(unsent(&writer), [2, 4]);
+    assert_eq!(writer.resume("7").last_seq, 4);
+}
+
 /// A file that was taken away is open still. It is the only one until another is in its place.
 #[test]
 fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() {
