@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::{
     event::{Body, Event},
-    journal::open,
+    journal::{entry::CommandRecord, open},
 };
 
 fn first_event() -> Entry {
@@ -248,4 +248,28 @@ fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() 
     drop(writer);
     let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
     assert_eq!(next.store.outbox().unwrap(), 3);
+}
+
+/// Who may send commands can send any number, and none of them needs to lead to an event.
+#[test]
+fn of_the_commands_that_come_while_the_disk_refuses_memory_keeps_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut writer, _told) = writer(&folder.path().join("journal.sqlite"));
+    writer.failing_since = Some(Instant::now());
+    let refused = |n: u64| Entry {
+        board: "7".to_owned(),
+        command: Some(CommandRecord {
+            reference: Some(n.to_string()),
+            verb: "result".to_owned(),
+            payload: "{}".to_owned(),
+            reply: "{}".to_owned(),
+        }),
+        ..Entry::default()
+    };
+    for n in 1..=1_500 {
+        writer.accept(refused(n)).unwrap();
+    }
+    assert_eq!(writer.pending.commands.len(), 1_000);
+    let is_known = |n: u64| writer.command("7", &n.to_string()).is_some();
+    assert_eq!([500, 501, 1_500].map(is_known), [false, true, true]);
 }
