@@ -83,6 +83,8 @@ pub(super) struct BoardContext {
     pub(super) standings: Standings,
     /// What each clock shows, for the broadcast.
     pub(super) clocks: NewestClocks,
+    /// The events that each board lost, as long as no notice tells of them.
+    pub(super) losses: Losses,
 }
 
 /// One board's part of the configuration.
@@ -123,7 +125,6 @@ pub(super) struct BoardTask {
     untold: Vec<Notice>,
     /// Games before the present one that may have a wrong number of their round.
     misnumbered: Option<Misnumbered>,
-    losses: Losses,
     /// The captures of the board's line, if they are kept.
     tape: Option<Tape>,
     /// What the log needs to know of the board's evening.
@@ -151,6 +152,7 @@ impl BoardTask {
         notices: broadcast::Receiver<Notice>,
     ) -> Self {
         let board = plan.id.as_str();
+        shared.losses.begin(&plan.id);
         let resume = shared.journal.resume(board).await;
         // Numbers never go back, even where the rest of the snapshot is of no use.
         let snapshot = Snapshot::kept(resume.snapshot.as_deref(), resume.last_seq);
@@ -189,7 +191,6 @@ impl BoardTask {
             notices,
             untold: resume.untold,
             misnumbered: None,
-            losses: Losses::default(),
             told: None,
             quota: Quota::new(),
             save_at: None,

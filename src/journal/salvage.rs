@@ -1,6 +1,6 @@
 //! What can still be read of a damaged journal, and a fresh one that begins with it.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -9,7 +9,7 @@ use super::{
     entry::Notice,
     jump::Jumps,
     numbers::fresh_range,
-    store,
+    store::{self, Store},
 };
 use crate::event::Event;
 
@@ -23,14 +23,23 @@ pub(super) struct Salvage {
 
 impl Salvage {
     pub(super) fn from(path: &Path) -> Self {
+        Self::by(|salvage| salvage.read(path))
+    }
+
+    /// The unsent events of a file that is open.
+    pub(super) fn of(store: &Store) -> Self {
+        // The damage may be among those that were sent.
+        Self::by(|salvage| salvage.read_events(&store.connection, "WHERE acked = 0"))
+    }
+
+    fn by(read: impl FnOnce(&mut Self) -> rusqlite::Result<()>) -> Self {
         let mut salvage = Self::default();
-        if let Err(error) = salvage.read(path) {
+        if let Err(error) = read(&mut salvage) {
             tracing::warn!(%error, "the damaged journal could be read in part only");
         }
         salvage
     }
 
-    /// Reads row by row, so that all rows before the damage count.
     fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let sql = "SELECT value FROM meta WHERE key = 'journal'";
@@ -41,11 +50,19 @@ impl Salvage {
         while let Some(row) = rows.next()? {
             self.highest = self.highest.max(row.get(0)?);
         }
-        let mut events = connection.prepare("SELECT n, json, created_ms, acked FROM events ORDER BY n")?;
+        self.read_events(&connection, "")
+    }
+
+    /// Reads row by row, so that all rows before the damage count.
+    fn read_events(&mut self, connection: &Connection, which: &str) -> rusqlite::Result<()> {
+        let sql = format!("SELECT n, json, created_ms, acked FROM events {which} ORDER BY n");
+        let mut events = connection.prepare(&sql)?;
         let mut rows = events.query([])?;
         while let Some(row) = rows.next()? {
-            let json: String = row.get(1)?;
             // A row without a readable event is part of the damage.
+            let Ok(json) = row.get::<_, String>(1) else {
+                continue;
+            };
             let Ok(event) = serde_json::from_str::<Event>(&json) else {
                 continue;
             };
@@ -75,15 +92,20 @@ impl Salvage {
         batch.write_snapshots(tables, super::wall_ms())
     }
 
-    fn into_batch(mut self, base: u64) -> Batch {
-        let mut seen = std::collections::BTreeSet::new();
+    /// The unsent events, each number once.
+    pub(super) fn unsent(mut self) -> Vec<NewRow> {
+        let mut seen = BTreeSet::new();
         self.rows
             .retain(|new| seen.insert((new.row.board.clone(), new.row.seq)));
-        let boards: std::collections::BTreeSet<_> =
-            self.rows.iter().map(|new| new.row.board.clone()).collect();
+        self.rows
+    }
+
+    fn into_batch(self, base: u64) -> Batch {
+        let rows = self.unsent();
+        let boards: BTreeSet<_> = rows.iter().map(|new| new.row.board.clone()).collect();
         Batch {
             snapshots: boards.into_iter().map(|board| (board, (base, None))).collect(),
-            rows: self.rows,
+            rows,
             ..Batch::default()
         }
     }

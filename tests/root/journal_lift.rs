@@ -6,6 +6,7 @@ use dgt2mqtt::{
     event::Event,
     journal::{
         Entry, Journal, KnownNumbers, Written,
+        backup::{Restore, copy},
         query::{Filter, each_event},
     },
 };
@@ -343,5 +344,40 @@ async fn a_jump_that_another_gateway_came_upon_is_named_later() {
     let told = unsent(&journal).await;
     assert!(told[0].seq > others, "{told:?}");
     assert_eq!(told[0].unsent_as, Some(format!("gw/7/{}", resume.last_seq + 1)));
+    journal.close().await;
+}
+
+/// The copy is of a moment before anything was sent, and all of it was sent since.
+#[tokio::test]
+async fn what_was_sent_since_the_backup_keeps_its_numbers_though_the_backup_says_that_it_was_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (journal, _) = open(&at("j.sqlite"));
+    append(&journal, "7", 1..=3).await;
+    let beside = rusqlite::Connection::open(at("j.sqlite")).unwrap();
+    beside
+        .execute("INSERT INTO meta VALUES ('unsecured', '1')", [])
+        .unwrap();
+    drop(beside);
+    let restore = Restore::begin(&at("restored.sqlite")).unwrap();
+    copy(&at("j.sqlite"), &restore.fresh()).unwrap();
+    assert_eq!(compared(&journal, None).await, [""; 0]);
+    append(&journal, "7", [4, 5]).await;
+    journal.close().await;
+    restore.check().unwrap();
+    restore.finish().unwrap();
+    let (journal, notices) = open(&at("restored.sqlite"));
+    assert_eq!(codes(&notices), ["journal_restored"]);
+    let last = journal.resume("7").await.last_seq;
+    append(&journal, "7", [last + 1]).await;
+    let known = KnownNumbers {
+        last: 5,
+        ..KnownNumbers::default()
+    };
+    assert_eq!(compared(&journal, Some(known)).await, [""; 0]);
+    let unsent = unsent(&journal).await;
+    let seqs: Vec<_> = unsent.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, [1, 2, 3, last + 1]);
+    assert!(unsent.iter().all(|event| event.unsent_as.is_none()));
     journal.close().await;
 }

@@ -101,14 +101,14 @@ impl BoardTask {
         };
         match answer {
             Ok(Written::Disk) => {
-                if let Some(message) = self.losses.written() {
+                if let Some(message) = self.shared.losses.written(&self.plan.id) {
                     self.watcher
                         .handle_notice(self.now(), notice::EVENTS_LOST, &message);
                 }
             }
             Ok(Written::Memory) => {}
             // A board that loses events is better than one that stops.
-            Err(AppendError::MemoryFull(_)) => self.losses.refused(pending.seqs),
+            Err(AppendError::MemoryFull(_)) => self.shared.losses.refused(&self.plan.id, pending.seqs),
             Err(error) => return Err(error.into()),
         }
         self.publish(pending.changed);

@@ -7,9 +7,9 @@ use std::{path::Path, sync::Arc};
 use crate::{
     config::{Config, Env, Language},
     dgt::{Lever, Message, PieceCode},
-    event::Body,
+    event::{Body, notice},
     gateway::heartbeat::Heartbeat,
-    journal::JournalSettings,
+    journal::{JournalSettings, Written},
     mqtt::{Publisher, PublisherSettings, rumqtt::RumqttDial},
     watcher::testing::clock,
 };
@@ -53,6 +53,7 @@ fn shared(journal: Journal) -> BoardContext {
         tables: watch::channel(Default::default()).1,
         standings: Standings::default(),
         clocks: NewestClocks::default(),
+        losses: Losses::default(),
     }
 }
 
@@ -163,5 +164,42 @@ async fn a_press_that_is_held_when_the_daemon_stops_is_judged_after_it() {
     let events = std::iter::from_fn(|| watcher.poll_event());
     let accused = events.filter(|event| matches!(event.body, Body::Irregularity(_)));
     assert_eq!(accused.count(), 1);
+    journal.close().await;
+}
+
+/// Whether a task tells of lost events once the disk has an entry of it.
+async fn tells_of_losses(task: &mut BoardTask) -> bool {
+    task.watcher
+        .handle_notice(Millis(0), notice::JOURNAL_FAILING, "the disk is full");
+    task.drain().await;
+    task.committed(Ok(Written::Disk)).unwrap();
+    let mut events = std::iter::from_fn(|| task.watcher.poll_event());
+    events.any(|event| matches!(event.body, Body::Notice { code, .. } if code == notice::EVENTS_LOST))
+}
+
+/// Numbers that leave their range, a new configuration and a failure begin the task anew.
+#[tokio::test]
+async fn what_one_task_lost_the_next_one_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = JournalSettings::at(folder.path().join("j.sqlite"));
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let shared = shared(journal.clone());
+    let mut first = task(&shared).await;
+    first
+        .watcher
+        .handle_notice(Millis(0), notice::JOURNAL_FAILING, "the disk is full");
+    first.drain().await;
+    first.committed(Err(AppendError::MemoryFull(1))).unwrap();
+    drop(first);
+
+    let mut second = task(&shared).await;
+    assert!(tells_of_losses(&mut second).await);
+    // It ends before the journal has the notice.
+    drop(second);
+    let mut third = task(&shared).await;
+    assert!(tells_of_losses(&mut third).await);
+    assert!(!tells_of_losses(&mut third).await, "once");
+    drop(third);
+    assert!(!tells_of_losses(&mut task(&shared).await).await);
     journal.close().await;
 }

@@ -10,6 +10,9 @@ use crate::journal::{
     entry::{CommandRecord, OutboxRow},
 };
 
+/// How many commands wait in memory while the disk refuses: nothing else bounds those that lead to no event.
+const MOST_COMMANDS: usize = 1_000;
+
 /// The one field that counts here of an answer to an irregularity.
 #[derive(Deserialize)]
 struct Answer {
@@ -17,7 +20,7 @@ struct Answer {
 }
 
 impl JournalWriter {
-    /// Puts a command among what is to be written.
+    /// Puts a command among what is to be written. While the disk refuses, the last ones stay.
     pub(super) fn note_command(&mut self, board: String, record: CommandRecord, now_ms: i64) {
         self.command += 1;
         self.commands_taken.note(Instant::now(), self.command);
@@ -27,6 +30,10 @@ impl JournalWriter {
             record,
             received_ms: now_ms,
         });
+        if self.failing_since.is_some() {
+            let too_many = self.pending.commands.len().saturating_sub(MOST_COMMANDS);
+            self.pending.commands.drain(..too_many);
+        }
     }
 
     /// Notes those of `rows` that a command led to. These are all rows of a command's entry, and later answers to what

@@ -2,6 +2,7 @@
 //! file there of all that is still known, so that no event is only in a file that nobody will find.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     time::{Duration, Instant},
 };
@@ -10,11 +11,12 @@ use super::JournalWriter;
 use crate::{
     event::notice,
     journal::{
-        batch::{Batch, NewRow},
+        batch::Batch,
         entry::Notice,
         error::{JournalError, is_damage},
         open,
         place::{Fate, JournalPlace, beside, make_folder},
+        salvage::Salvage,
         store::Store,
         wall_ms,
     },
@@ -23,8 +25,6 @@ use crate::{
 /// How often the thread reads the whole file, and how much longer than the reading the pause is at least.
 const EXAMINE: Duration = Duration::from_secs(10);
 const EXAMINE_SHARE: u32 = 500;
-/// How many events the thread looks for in a damaged file.
-const SALVAGED: usize = 100_000;
 
 /// Why the journal could not be made anew, for a person.
 #[derive(Debug, thiserror::Error)]
@@ -138,8 +138,7 @@ impl JournalWriter {
             .unwrap_or(true)
             .then(|| open::set_aside(&path, fate.word(), &open::FILES))
             .transpose()?;
-        // The old store removes the write-ahead log at its place when it is closed. That log must not be the new one's.
-        self.store = Store::in_memory(&self.gateway)?;
+        // Until the new file is in its place, the old store is what the next try makes another from.
         remove(&path)?;
         std::fs::rename(&fresh, &path)?;
         self.lock = None;
@@ -149,7 +148,9 @@ impl JournalWriter {
         if fate == Fate::Unread {
             tracing::error!(?aside, ?unsent, "the journal that could not be read is set aside");
         }
-        self.move_in()?;
+        // The old store removes the write-ahead log at its place when it is closed, which must not be the new one's. So it is closed
+        // before that begins.
+        self.begin_to_write()?;
         let aside = aside.map_or_else(String::new, |aside| {
             format!("; what lay in its place is now {}", aside.display())
         });
@@ -171,8 +172,8 @@ impl JournalWriter {
         Ok(Notice::new(code, text))
     }
 
-    /// Opens for writing a file that could only be read before. The reader goes first, because both would share its
-    /// memory.
+    /// Opens for writing the file at the journal's place, or else for reading. The former store goes first: a reader of this file would
+    /// share its memory.
     fn begin_to_write(&mut self) -> Result<(), Homeless> {
         self.store = Store::in_memory(&self.gateway)?;
         let moved = self.move_in();
@@ -187,12 +188,7 @@ impl JournalWriter {
     fn move_in(&mut self) -> Result<(), Homeless> {
         let ready = open::open_writable(&self.settings.path, &self.gateway)?;
         self.store = ready.store;
-        self.store.set_identity(&self.identity)?;
-        self.store.set_jumps(&self.jumps)?;
-        if !self.is_compared {
-            self.store.set_floors(&self.floors)?;
-        }
-        self.store.set_era(&self.era)?;
+        self.say_who(&self.store)?;
         self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);
@@ -200,29 +196,39 @@ impl JournalWriter {
         let unwritten = self.pending.rows.len().saturating_sub(self.pending.acked.len());
         self.depth = self.store.outbox()? + unwritten as u64;
         // Boards without new events also go on from their numbers.
-        for (board, resume) in &self.resumes {
-            let pending = self.pending.snapshots.entry(board.clone()).or_default();
-            *pending = (resume.last_seq, resume.snapshot.clone());
-        }
+        self.pending.snapshots.extend(self.snapshots());
         Ok(())
     }
 
-    /// Writes a file with what can still be read and with what the thread knows without reading.
+    /// Writes which journal the file of `store` is, and what befell its numbers.
+    fn say_who(&self, store: &Store) -> rusqlite::Result<()> {
+        store.set_identity(&self.identity)?;
+        store.set_jumps(&self.jumps)?;
+        if !self.is_compared {
+            store.set_floors(&self.floors)?;
+        }
+        store.set_era(&self.era)
+    }
+
+    /// Where all boards go on.
+    fn snapshots(&self) -> BTreeMap<String, (u64, Option<String>)> {
+        let resumes = self.resumes.iter();
+        resumes
+            .map(|(board, resume)| (board.clone(), (resume.last_seq, resume.snapshot.clone())))
+            .collect()
+    }
+
+    /// Writes a file with what can still be read and with what the thread knows without reading. A process that dies before it writes
+    /// more into it leaves a journal whose numbers go on.
     fn write_what_is_known(&mut self, path: &Path) -> Result<(), Homeless> {
         let mut store = Store::open(path)?;
         store.configure()?;
         store.create_tables(&self.gateway)?;
         store.set_seq_base(self.seq_base)?;
-        let rows = self.store.unacked(0, SALVAGED).unwrap_or_default();
-        let prefix = |board: &str, seq| format!("{}/{board}/{seq}", self.gateway);
-        let rows = rows.into_iter().map(|row| NewRow {
-            id: prefix(&row.board, row.seq),
-            game: None,
-            created_ms: wall_ms(),
-            row,
-        });
+        self.say_who(&store)?;
         let batch = Batch {
-            rows: rows.collect(),
+            rows: Salvage::of(&self.store).unsent(),
+            snapshots: self.snapshots(),
             ..Batch::default()
         };
         store.write(&batch, wall_ms())?;

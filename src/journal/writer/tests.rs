@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::{
     event::{Body, Event},
-    journal::open,
+    journal::{entry::CommandRecord, open},
 };
 
 fn first_event() -> Entry {
@@ -30,6 +30,19 @@ fn first_event() -> Entry {
         events: vec![event],
         ..Entry::default()
     }
+}
+
+/// The first events of a board.
+fn first_events(count: u64) -> Entry {
+    let mut entry = first_event();
+    let first = entry.events.remove(0);
+    let event = |seq| Event {
+        id: format!("gw/7/{seq}"),
+        seq,
+        ..first.clone()
+    };
+    entry.events = (1..=count).map(event).collect();
+    entry
 }
 
 /// A writer, and a receiver that wakes up at its news.
@@ -161,4 +174,102 @@ fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_n
         next.seq_base, resume.last_seq,
         "nor are those of boards that come later"
     );
+}
+
+/// A writer at `path` whose disk has three events that no broker has acknowledged.
+fn writer_of_three(path: &Path) -> JournalWriter {
+    let (mut writer, _) = writer(path);
+    writer.accept(first_events(3)).unwrap();
+    assert_eq!(writer.flush(), Written::Disk);
+    writer
+}
+
+fn unsent(writer: &JournalWriter) -> Vec<u64> {
+    writer.unacked(0, 10).iter().map(|row| row.seq).collect()
+}
+
+/// The process dies before it writes into the new file: the folder takes the journal, and not the mark.
+#[test]
+fn a_journal_that_is_made_anew_knows_its_numbers_before_anything_is_written_into_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let mut writer = writer_of_three(&path);
+    let (identity, era) = ("one of its own".to_owned(), "an era".to_owned());
+    (writer.identity, writer.era) = (identity.clone(), era.clone());
+    writer
+        .jumps
+        .note("7", [3, 3], &Notice::new(notice::EVENTS_LOST, "untold"));
+    let mark = folder.path().join("journal.sqlite.mark");
+    std::fs::remove_file(&mark).unwrap();
+    std::fs::create_dir(&mark).unwrap();
+    assert!(!writer.mend());
+    assert_eq!(unsent(&writer), [1, 2, 3], "they are sent meanwhile");
+    drop(writer);
+    std::fs::remove_dir(&mark).unwrap();
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.resumes["7"].last_seq, 3);
+    assert_eq!(next.store.outbox().unwrap(), 3);
+    assert_eq!((next.identity, next.store.era().unwrap()), (identity, Some(era)));
+    assert_eq!(next.jumps.untold("7", 3).len(), 1);
+}
+
+#[test]
+fn one_event_that_cannot_be_read_takes_no_other_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let (mut writer, _told) = writer(&path);
+    writer.accept(first_events(4)).unwrap();
+    assert_eq!(writer.flush(), Written::Disk);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    let harm = "UPDATE events SET json = x'ff', acked = seq = 1 WHERE seq IN (1, 3)";
+    assert_eq!(other.execute(harm, []).unwrap(), 2);
+    drop(other);
+    assert!(writer.mend());
+    assert_eq!(unsent(&writer), [2, 4]);
+    assert_eq!(writer.resume("7").last_seq, 4);
+}
+
+/// A file that was taken away is open still. It is the only one until another is in its place.
+#[test]
+fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let mut writer = writer_of_three(&path);
+    let log = folder.path().join("journal.sqlite-wal");
+    for file in [&path, &log] {
+        std::fs::remove_file(file).unwrap();
+    }
+    std::fs::create_dir(&log).unwrap();
+    assert!(!writer.is_at_home());
+    assert_eq!(unsent(&writer), [1, 2, 3], "they are sent meanwhile");
+    std::fs::remove_dir(&log).unwrap();
+    assert!(writer.is_at_home());
+    assert_eq!(unsent(&writer), [1, 2, 3]);
+    drop(writer);
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.store.outbox().unwrap(), 3);
+}
+
+/// Who may send commands can send any number, and none of them needs to lead to an event.
+#[test]
+fn of_the_commands_that_come_while_the_disk_refuses_memory_keeps_the_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut writer, _told) = writer(&folder.path().join("journal.sqlite"));
+    writer.failing_since = Some(Instant::now());
+    let refused = |n: u64| Entry {
+        board: "7".to_owned(),
+        command: Some(CommandRecord {
+            reference: Some(n.to_string()),
+            verb: "result".to_owned(),
+            payload: "{}".to_owned(),
+            reply: "{}".to_owned(),
+        }),
+        ..Entry::default()
+    };
+    for n in 1..=1_500 {
+        writer.accept(refused(n)).unwrap();
+    }
+    assert_eq!(writer.pending.commands.len(), 1_000);
+    let is_known = |n: u64| writer.command("7", &n.to_string()).is_some();
+    assert_eq!([500, 501, 1_500].map(is_known), [false, true, true]);
 }
