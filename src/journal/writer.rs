@@ -119,7 +119,8 @@ impl JournalWriter {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
         let command = ready.store.last_command()?;
-        let era = ready.store.era()?.unwrap_or_default();
+        // The time before the first comparison is of this journal alone, too.
+        let era = ready.store.era()?.unwrap_or_else(|| ready.identity.clone());
         let is_unsecured = ready.store.is_unsecured()?;
         let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);

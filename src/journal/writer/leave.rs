@@ -133,7 +133,7 @@ impl JournalWriter {
     /// the jumps that that process may not have told.
     pub(super) fn shift_again(&mut self) {
         let mut lifted = self.pending.lifted.take().unwrap_or_default();
-        let is_of_us = |left: &&Shifts| !self.era.is_empty() && left.eras.contains(&self.era);
+        let is_of_us = |left: &&Shifts| left.eras.contains(&self.era);
         let known = self.beyond.iter().filter_map(|(board, known)| {
             let left = known.left.as_ref().filter(is_of_us)?;
             Some((board.clone(), left.shifts.clone()))

@@ -1,0 +1,50 @@
+//! A number that was sent is not given to another event, whatever the disk has of it and whoever asked the broker meanwhile.
+
+use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shifts};
+use tokio_util::bytes::Bytes;
+
+use crate::{
+    journal_faults::open,
+    journal_leave::{FAR, card, compared},
+    journal_place::{append, said},
+};
+
+fn known(last: u64, left: Option<Shifts>) -> Option<KnownNumbers> {
+    Some(KnownNumbers {
+        last,
+        ceiling: last + 64,
+        left,
+        ..KnownNumbers::default()
+    })
+}
+
+fn json(rows: &[OutboxRow]) -> Vec<Bytes> {
+    rows.iter().map(|row| row.json.clone()).collect()
+}
+
+async fn waiting(journal: &Journal) -> Vec<OutboxRow> {
+    journal.unacked(0, 100).await
+}
+
+/// On its first day the card dies before any broker could be asked.
+#[tokio::test]
+async fn what_a_journal_has_that_was_never_compared_keeps_the_numbers_under_which_it_was_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=3).await;
+    disk.fail();
+    assert_eq!(said(&journal).await, ["journal_failing"]);
+    assert_eq!(compared(&journal, None).await, ["journal_unsecured"]);
+    let sent = waiting(&journal).await;
+    assert!(sent.len() == 3 && sent[0].seq > FAR, "{sent:?}");
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    compared(&journal, known(sent[2].seq, sent[2].unsecured.clone())).await;
+    assert_eq!(json(&waiting(&journal).await), json(&sent));
+    journal.close().await;
+    drop(disk);
+}
