@@ -5,7 +5,7 @@ use tokio_util::bytes::Bytes;
 
 use crate::{
     journal_faults::open,
-    journal_leave::{FAR, card, compared},
+    journal_leave::{FAR, behind_ten, card, compared},
     journal_place::{append, said},
 };
 
@@ -45,6 +45,28 @@ async fn what_a_journal_has_that_was_never_compared_keeps_the_numbers_under_whic
     let (journal, _) = open(&path);
     compared(&journal, known(sent[2].seq, sent[2].unsecured.clone())).await;
     assert_eq!(json(&waiting(&journal).await), json(&sent));
+    journal.close().await;
+    drop(disk);
+}
+
+/// The next run takes what the disk has of before for unsent, because the disk does not know of the comparison.
+#[tokio::test]
+async fn a_card_that_takes_all_but_the_comparison_secures_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=10).await;
+    compared(&journal, None).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    append(&journal, "7", 11..=13).await;
+    disk.fail();
+    assert_eq!(compared(&journal, None).await, ["journal_unsecured"]);
+    let sent = behind_ten(&journal).await;
+    let is_far = |row: &OutboxRow| row.seq > FAR && row.unsecured.is_some();
+    assert!(sent.len() == 3 && sent.iter().all(is_far), "{sent:?}");
     journal.close().await;
     drop(disk);
 }

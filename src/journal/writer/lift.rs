@@ -43,12 +43,15 @@ impl JournalWriter {
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
         known.retain(|board, known| self.is_beyond(board, known));
         if known.is_empty() && self.leaving.is_none() {
-            self.unanswered.clear();
-            self.is_compared = true;
             self.have_compared_noted();
             if self.flush() == Written::Memory {
                 self.cover_pending();
             }
+        }
+        // The disk may have refused just that, and the next run takes what it has of before for unsent.
+        if known.is_empty() && self.leaving.is_none() {
+            self.unanswered.clear();
+            self.is_compared = true;
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
             return;
