@@ -80,7 +80,7 @@ pub(super) struct JournalWriter {
     /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
     /// out.
     beyond: BTreeMap<String, KnownNumbers>,
-    waiting: Vec<(oneshot::Sender<BTreeSet<String>>, BTreeSet<String>)>,
+    waiting: Option<(oneshot::Sender<BTreeSet<String>>, BTreeSet<String>)>,
     /// Accepted events that are not on the disk.
     pending: Batch,
     position: u64,
@@ -137,7 +137,7 @@ impl JournalWriter {
             games,
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
-            waiting: Vec::new(),
+            waiting: None,
             place: JournalPlace::of(&settings.path),
             gateway,
             identity: ready.identity,

@@ -1,11 +1,13 @@
 //! A number that was sent is not given to another event, whatever the disk has of it and whoever asked the broker meanwhile.
 
+use std::collections::BTreeMap;
+
 use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shifts};
 use tokio_util::bytes::Bytes;
 
 use crate::{
-    journal_faults::open,
-    journal_leave::{FAR, behind_ten, card, compared},
+    journal_faults::{codes, open},
+    journal_leave::{FAR, behind_ten, card, compared, seqs},
     journal_place::{append, said},
 };
 
@@ -69,4 +71,28 @@ async fn a_card_that_takes_all_but_the_comparison_secures_no_number() {
     assert!(sent.len() == 3 && sent.iter().all(is_far), "{sent:?}");
     journal.close().await;
     drop(disk);
+}
+
+/// The connection ends before the boards stand still for other numbers, and the next broker knows nothing.
+#[tokio::test]
+async fn a_comparison_whose_connection_ended_changes_no_number_that_was_sent_since() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=3).await;
+    compared(&journal, None).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    append(&journal, "7", 4..=5).await;
+    let beyond = known(70, None).unwrap();
+    let asked = BTreeMap::from([("7".to_owned(), beyond)]);
+    drop(journal.reconcile(Some(asked)).await);
+    journal.disputed().wait_for(|is| *is).await.unwrap();
+    journal.reconcile(Some(BTreeMap::new())).await.await.unwrap();
+    assert!(!*journal.disputed().borrow());
+    let sent = waiting(&journal).await;
+    assert_eq!(seqs(&sent), [1, 2, 3, 4, 5]);
+    assert_eq!(codes(&journal.lift().await), [""; 0]);
+    assert_eq!(json(&waiting(&journal).await), json(&sent));
+    journal.close().await;
 }

@@ -44,7 +44,7 @@ impl JournalWriter {
     /// Notes that the disk secures all numbers again.
     pub(super) fn stay(&mut self) {
         if self.leaving.take_if(|why| *why == Leaving::Unsecured).is_some() {
-            self.disputed.send_replace(!self.waiting.is_empty());
+            self.disputed.send_replace(self.waiting.is_some());
             self.news.send_replace(self.position);
         }
     }

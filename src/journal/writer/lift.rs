@@ -42,23 +42,25 @@ impl JournalWriter {
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
         known.retain(|board, known| self.is_beyond(board, known));
-        if known.is_empty() && self.leaving.is_none() {
+        // What a connection was told that has ended is not true any more, and nobody waits there.
+        (self.beyond, self.waiting) = (known, None);
+        if self.beyond.is_empty() && self.leaving.is_none() {
             self.have_compared_noted();
             if self.flush() == Written::Memory {
                 self.cover_pending();
             }
         }
         // The disk may have refused just that, and the next run takes what it has of before for unsent.
-        if known.is_empty() && self.leaving.is_none() {
+        if self.beyond.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
             self.is_compared = true;
+            self.disputed.send_replace(false);
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
-            return;
+        } else {
+            self.waiting = Some((answer, left_out));
+            self.disputed.send_replace(true);
         }
-        self.beyond = known;
-        self.waiting.push((answer, left_out));
-        self.disputed.send_replace(true);
     }
 
     /// True where a broker knows numbers of a board that the journal does not.
@@ -153,18 +155,18 @@ impl JournalWriter {
     pub(super) fn lift(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         // Another gateway may have taken the name by now. Then the numbers change with the next comparison.
-        if self.is_compared || !self.waiting.is_empty() {
+        if self.is_compared && self.leaving.is_some() || self.waiting.is_some() {
             notices = self.lift_once();
         }
         while self.leaving.is_some() && !notices.is_empty() {
             // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
             notices.extend(self.lift_once());
         }
-        self.is_compared |= !self.waiting.is_empty();
+        self.is_compared |= self.waiting.is_some();
         self.disputed.send_replace(false);
         // What was kept back can be sent.
         self.news.send_replace(self.position);
-        for (answer, left_out) in self.waiting.drain(..) {
+        if let Some((answer, left_out)) = self.waiting.take() {
             let _ = answer.send(left_out);
         }
         notices
@@ -213,7 +215,7 @@ impl JournalWriter {
         self.pending.lifted = Some(lifted);
         self.unanswered.clear();
         self.leaving = None;
-        if !self.waiting.is_empty() {
+        if self.waiting.is_some() {
             self.have_compared_noted();
         }
         self.last_try = None;
