@@ -96,3 +96,26 @@ async fn a_comparison_whose_connection_ended_changes_no_number_that_was_sent_sin
     assert_eq!(json(&waiting(&journal).await), json(&sent));
     journal.close().await;
 }
+
+/// A new journal without a board has nothing to say of the jump, and its disk fails just then.
+#[tokio::test]
+async fn a_board_that_comes_after_numbers_have_left_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    let settled = journal.reconcile(None).await;
+    journal.disputed().wait_for(|is| *is).await.unwrap();
+    disk.fail();
+    while *journal.disputed().borrow() {
+        journal.lift().await;
+    }
+    settled.await.unwrap();
+    let last_seq = journal.resume("7").await.last_seq;
+    append(&journal, "7", [last_seq + 1]).await;
+    assert_eq!(seqs(&waiting(&journal).await), [last_seq + 1]);
+    assert!(last_seq > FAR);
+    journal.close().await;
+    drop(disk);
+}

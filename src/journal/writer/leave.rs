@@ -35,16 +35,13 @@ impl JournalWriter {
     pub(super) fn leave(&mut self, why: Leaving) {
         // A disk that takes writes again makes no new journal know its numbers.
         self.leaving = self.leaving.max(Some(why));
-        // Before the numbers are compared nothing is sent. They change with the comparison.
-        if self.is_compared {
-            self.disputed.send_replace(true);
-        }
+        self.tell_disputed();
     }
 
     /// Notes that the disk secures all numbers again.
     pub(super) fn stay(&mut self) {
         if self.leaving.take_if(|why| *why == Leaving::Unsecured).is_some() {
-            self.disputed.send_replace(self.waiting.is_some());
+            self.tell_disputed();
             self.news.send_replace(self.position);
         }
     }

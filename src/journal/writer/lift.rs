@@ -54,13 +54,26 @@ impl JournalWriter {
         if self.beyond.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
             self.is_compared = true;
-            self.disputed.send_replace(false);
+            self.tell_disputed();
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
         } else {
             self.waiting = Some((answer, left_out));
-            self.disputed.send_replace(true);
+            self.tell_disputed();
         }
+    }
+
+    /// True while boards must stand still for other numbers. Before the numbers are compared nothing is sent, and those that must leave
+    /// their range do so with the comparison.
+    fn is_disputed(&self) -> bool {
+        self.waiting.is_some() || self.leaving.is_some() && self.is_compared
+    }
+
+    /// Tells whether boards must stand still.
+    pub(super) fn tell_disputed(&self) {
+        let is = self.is_disputed();
+        self.disputed
+            .send_if_modified(|told| std::mem::replace(told, is) != is);
     }
 
     /// True where a broker knows numbers of a board that the journal does not.
@@ -121,6 +134,7 @@ impl JournalWriter {
             self.raise_floors();
         }
         self.is_compared = false;
+        self.tell_disputed();
         match self.flush() {
             Written::Disk => match self.store.unacknowledged() {
                 Ok(first) => self.unanswered = first,
@@ -155,18 +169,19 @@ impl JournalWriter {
     pub(super) fn lift(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         // Another gateway may have taken the name by now. Then the numbers change with the next comparison.
-        if self.is_compared && self.leaving.is_some() || self.waiting.is_some() {
+        if self.is_disputed() {
             notices = self.lift_once();
+            while self.leaving.is_some() {
+                // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
+                notices.extend(self.lift_once());
+            }
         }
-        while self.leaving.is_some() && !notices.is_empty() {
-            // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
-            notices.extend(self.lift_once());
-        }
-        self.is_compared |= self.waiting.is_some();
-        self.disputed.send_replace(false);
+        let waiting = self.waiting.take();
+        self.is_compared |= waiting.is_some();
+        self.tell_disputed();
         // What was kept back can be sent.
         self.news.send_replace(self.position);
-        if let Some((answer, left_out)) = self.waiting.take() {
+        if let Some((answer, left_out)) = waiting {
             let _ = answer.send(left_out);
         }
         notices
