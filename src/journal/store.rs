@@ -85,6 +85,10 @@ fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqli
     serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(connection, "floors", &json))
 }
 
+fn set_unsecured(connection: &Connection) -> rusqlite::Result<()> {
+    set_meta(connection, "unsecured", "1")
+}
+
 /// The highest numbers come first, so that no two numbers meet.
 fn write_lifted(connection: &Connection, lifted: &Lifted) -> rusqlite::Result<()> {
     let mut update = connection
@@ -312,6 +316,11 @@ impl Store {
         Ok(meta(&self.connection, "unsecured")?.is_some())
     }
 
+    /// Notes that more numbers may have been given out than the file has.
+    pub(crate) fn say_unsecured(&self) -> rusqlite::Result<()> {
+        set_unsecured(&self.connection)
+    }
+
     /// Notes that the file has all numbers that were given out.
     pub(crate) fn say_secured(&self) -> rusqlite::Result<()> {
         remove_meta(&self.connection, "unsecured")
@@ -365,7 +374,7 @@ impl Store {
             set_floors(&transaction, floors)?;
         }
         if batch.is_unsecured {
-            set_meta(&transaction, "unsecured", "1")?;
+            set_unsecured(&transaction)?;
         }
         batch
             .lifted

@@ -24,7 +24,6 @@ use super::{
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
-    mark::{ALL_SENT, Mark},
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -53,7 +52,6 @@ pub(super) struct Tells {
 pub(super) struct JournalWriter {
     settings: JournalSettings,
     store: Store,
-    mark: Option<Mark>,
     place: JournalPlace,
     gateway: String,
     /// What tells the journal from any other, also where it is made anew.
@@ -121,19 +119,14 @@ impl JournalWriter {
         let command = ready.store.last_command()?;
         // The time before the first comparison is of this journal alone, too.
         let era = ready.store.era()?.unwrap_or_else(|| ready.identity.clone());
-        let is_unsecured = ready.store.is_unsecured()?;
         let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);
-        let last = ready
-            .resumes
-            .iter()
-            .map(|(board, resume)| (board.clone(), resume.last_seq));
         let games = ready.resumes.iter();
         let games = games.filter_map(|(board, resume)| Some((board.clone(), lift::games_of(resume)?)));
         let games = games.collect();
-        let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
+        let is_unsecured = ready.is_unsecured;
         let mut writer = Self {
-            floors,
+            floors: ready.floors,
             games,
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
@@ -147,7 +140,6 @@ impl JournalWriter {
             events_taken: Taken::begin(now, now_ms, position),
             commands_taken: Taken::begin(now, now_ms, command),
             store: ready.store,
-            mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
             is_compared: false,
@@ -332,7 +324,7 @@ impl JournalWriter {
             Written::Disk
         };
         if written == Written::Memory {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         self.tell_news();
         for (accepted, answer) in answers {
@@ -433,32 +425,6 @@ impl JournalWriter {
             tracing::debug!(%error, "the next run takes numbers for unsecured");
         }
         self.stay();
-        if let Some(Err(error)) = self.mark.as_mut().map(Mark::clear) {
-            tracing::warn!(%error, "cannot clear the journal's mark");
-        }
-    }
-
-    /// Secures the numbers of events in memory before these are released.
-    fn cover_pending(&mut self) {
-        // A mark in a folder that nobody finds again secures nothing.
-        let is_lost = self.look().is_some();
-        let boards = self
-            .pending
-            .snapshots
-            .iter()
-            .map(|(board, (seq, _))| (board.as_str(), *seq));
-        // The disk may not learn in time that what it has was sent.
-        let sent = self.pending.compared.is_some().then_some((ALL_SENT, 1));
-        let is_covered = match &mut self.mark {
-            Some(mark) if !is_lost => mark.cover(boards.chain(sent)),
-            _ => Err(std::io::ErrorKind::ReadOnlyFilesystem.into()),
-        };
-        if let Err(error) = is_covered
-            && !self.unsecured.send_replace(true)
-        {
-            tracing::warn!(%error, "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them");
-            self.leave(Leaving::Unsecured);
-        }
     }
 
     fn forget_troubles(&mut self) {

@@ -38,6 +38,17 @@ impl JournalWriter {
         self.tell_disputed();
     }
 
+    /// Where events are in memory alone, numbers must leave their range before anything of it goes out, and the broker is asked to keep
+    /// them.
+    pub(super) fn leave_unsecured(&mut self) {
+        if !self.unsecured.send_replace(true) {
+            tracing::warn!(
+                "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them"
+            );
+            self.leave(Leaving::Unsecured);
+        }
+    }
+
     /// Notes that the disk secures all numbers again.
     pub(super) fn stay(&mut self) {
         if self.leaving.take_if(|why| *why == Leaving::Unsecured).is_some() {
@@ -49,7 +60,7 @@ impl JournalWriter {
     /// Finds out whether disk or broker tells which numbers were given out, so that they jump once for all reasons.
     pub(super) fn look_for_numbers(&mut self, known: Option<&BTreeMap<String, KnownNumbers>>) {
         if self.failing_since.is_some() {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         let is_new = !self.is_compared && self.floors.is_empty() && self.seq_base == 0;
         let knows_numbers = |known: &BTreeMap<_, KnownNumbers>| known.values().any(|known| known.is_above(0));
@@ -74,19 +85,16 @@ impl JournalWriter {
     /// Takes down up to which number each board may have sent its events.
     pub(super) fn raise_floors(&mut self) {
         let floors = self.resumes.iter().map(|(board, resume)| {
-            let first = self.first_unsecured(board).filter(|_| self.leaving.is_some());
+            let first = self.first_in_memory(board).filter(|_| self.leaving.is_some());
             (board.clone(), first.map_or(resume.last_seq, |first| first - 1))
         });
         self.floors = floors.collect();
     }
 
-    /// The number of a board's first event in memory that no disk secures.
-    fn first_unsecured(&self, board: &str) -> Option<u64> {
-        let secured = self.mark.as_ref().map_or(0, |mark| mark.ceiling(board));
+    /// The number of a board's first event that no disk has.
+    fn first_in_memory(&self, board: &str) -> Option<u64> {
         let rows = self.pending.rows.iter().map(|new| &new.row);
-        rows.filter(|row| row.board == board && row.seq > secured)
-            .map(|row| row.seq)
-            .min()
+        rows.filter(|row| row.board == board).map(|row| row.seq).min()
     }
 
     /// Where numbers must leave their range, those of all boards do.

@@ -1,7 +1,7 @@
 //! Gives events that were not sent yet other numbers, when a broker knows numbers that the journal does not, or when numbers must leave
 //! their range (`leave.rs`).
 //!
-//! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its mark,
+//! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its lock,
 //! or if it could not be written when its events went out from memory. This process sends nothing before it has asked
 //! the broker. So the events that it took so far can still get numbers above those at the broker.
 
@@ -47,7 +47,7 @@ impl JournalWriter {
         if self.beyond.is_empty() && self.leaving.is_none() {
             self.have_compared_noted();
             if self.flush() == Written::Memory {
-                self.cover_pending();
+                self.leave_unsecured();
             }
         }
         // The disk may have refused just that, and the next run takes what it has of before for unsent.
@@ -235,7 +235,7 @@ impl JournalWriter {
         }
         self.last_try = None;
         if self.flush() == Written::Memory {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         lifts.into_iter().map(|(_, _, notice)| notice).collect()
     }
