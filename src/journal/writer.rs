@@ -73,6 +73,8 @@ pub(super) struct JournalWriter {
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
+    /// The last number of each board that the disk had at the start.
+    opened: BTreeMap<String, u64>,
     /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
@@ -124,10 +126,13 @@ impl JournalWriter {
         let games = ready.resumes.iter();
         let games = games.filter_map(|(board, resume)| Some((board.clone(), lift::games_of(resume)?)));
         let games = games.collect();
+        let last_seqs = ready.resumes.iter();
+        let last_seqs = last_seqs.map(|(board, resume)| (board.clone(), resume.last_seq));
         let is_unsecured = ready.is_unsecured;
         let mut writer = Self {
             floors: ready.floors,
             games,
+            opened: last_seqs.collect(),
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
             waiting: None,

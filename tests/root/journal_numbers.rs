@@ -1,8 +1,8 @@
 //! A number that was sent is not given to another event, whatever the disk has of it and whoever asked the broker meanwhile.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
-use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shifts};
+use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shift, Shifts};
 use tokio_util::bytes::Bytes;
 
 use crate::{
@@ -118,4 +118,39 @@ async fn a_board_that_comes_after_numbers_have_left_is_told() {
     assert!(last_seq > FAR);
     journal.close().await;
     drop(disk);
+}
+
+/// What tells the time since the last comparison of the journal at `path` from any other.
+fn era(path: &Path) -> String {
+    let file = rusqlite::Connection::open(path).unwrap();
+    let sql = "SELECT value FROM meta WHERE key = 'era'";
+    file.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+/// Somebody put an image of the card in its place, which is older than the events that left their range.
+#[tokio::test]
+async fn what_this_run_took_has_no_number_of_an_event_that_an_older_disk_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=10).await;
+    compared(&journal, None).await;
+    journal.close().await;
+    let base = 200_000_000_000;
+    let left = Shifts {
+        eras: vec![era(&path)],
+        shifts: vec![Shift {
+            floor: 10,
+            base,
+            sent: 10,
+            stored: 13,
+        }],
+    };
+    let (journal, _) = open(&path);
+    append(&journal, "7", 11..=13).await;
+    let said = compared(&journal, known(base + 3, Some(left))).await;
+    assert_eq!(said, ["journal_behind"]);
+    let rows = behind_ten(&journal).await;
+    assert!(rows.len() == 3 && rows[0].seq > base + 67, "{rows:?}");
+    journal.close().await;
 }

@@ -149,12 +149,15 @@ impl JournalWriter {
                 continue;
             }
             let floor = self.floor(&board);
+            // What this run wrote was not sent: the disk may be older than the change was.
+            let opened = self.opened.get(&board).copied().unwrap_or(0);
+            let stored = |first: &Shift| first.stored.min(opened);
             // No more than these can have been in a write that was refused.
             let refused =
                 |first: &Shift| floor.min(first.floor.saturating_add(self.settings.max_in_memory as u64));
-            let sent = |first: &Shift| first.stored.max(refused(first));
+            let sent = |first: &Shift| stored(first).max(refused(first));
             let is_shifted =
-                |first: &&Shift| first.floor < sent(first) && floor.max(first.stored) < first.base;
+                |first: &&Shift| first.floor < sent(first) && floor.max(stored(first)) < first.base;
             if let Some(first) = shifts.first().filter(is_shifted) {
                 let sent = sent(first);
                 let lift = self.again(&board, *first);
