@@ -7,7 +7,7 @@ use tokio_util::bytes::Bytes;
 
 use crate::{
     journal_faults::{codes, open},
-    journal_leave::{FAR, behind_ten, card, compared, seqs},
+    journal_leave::{FAR, behind_ten, card, compared, dying, seqs},
     journal_place::{append, said},
 };
 
@@ -153,4 +153,36 @@ async fn what_this_run_took_has_no_number_of_an_event_that_an_older_disk_lost() 
     let rows = behind_ten(&journal).await;
     assert!(rows.len() == 3 && rows[0].seq > base + 67, "{rows:?}");
     journal.close().await;
+}
+
+/// The card dies in two runs, and only the second one had given the disk events that had to leave.
+#[tokio::test]
+async fn what_a_later_run_sent_under_other_numbers_keeps_those() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    dying(&disk, &journal).await;
+    journal.lift().await;
+    let first = behind_ten(&journal).await;
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    append(&journal, "7", 11..=13).await;
+    disk.fail();
+    assert_eq!(said(&journal).await, ["journal_failing"]);
+    let left = known(first[1].seq, first[1].unsecured.clone());
+    assert_eq!(compared(&journal, left).await, ["journal_behind"]);
+    let second = behind_ten(&journal).await;
+    let left = second[2].unsecured.clone();
+    assert_eq!(left.as_ref().unwrap().shifts.len(), 2);
+    assert!(second.len() == 3 && second[0].seq > first[1].seq, "{second:?}");
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    compared(&journal, known(second[2].seq, left)).await;
+    assert_eq!(json(&behind_ten(&journal).await), json(&second));
+    journal.close().await;
+    drop(disk);
 }

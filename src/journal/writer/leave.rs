@@ -151,16 +151,17 @@ impl JournalWriter {
             let floor = self.floor(&board);
             // What this run wrote was not sent: the disk may be older than the change was.
             let opened = self.opened.get(&board).copied().unwrap_or(0);
-            let stored = |first: &Shift| first.stored.min(opened);
+            let stored = |shift: &Shift| shift.stored.min(opened);
             // No more than these can have been in a write that was refused.
             let refused =
-                |first: &Shift| floor.min(first.floor.saturating_add(self.settings.max_in_memory as u64));
-            let sent = |first: &Shift| stored(first).max(refused(first));
+                |shift: &Shift| floor.min(shift.floor.saturating_add(self.settings.max_in_memory as u64));
+            let sent = |shift: &Shift| stored(shift).max(refused(shift));
             let is_shifted =
-                |first: &&Shift| first.floor < sent(first) && floor.max(stored(first)) < first.base;
-            if let Some(first) = shifts.first().filter(is_shifted) {
-                let sent = sent(first);
-                let lift = self.again(&board, *first);
+                |shift: &&Shift| shift.floor < sent(shift) && floor.max(stored(shift)) < shift.base;
+            // The disk has what left with the first of them that found something there.
+            if let Some(shift) = shifts.iter().find(is_shifted) {
+                let sent = sent(shift);
+                let lift = self.again(&board, *shift);
                 self.lift_board(&board, &lift, &mut lifted);
                 // What this process has taken was not sent.
                 self.floors.insert(board.clone(), lift.seq(sent));
