@@ -81,7 +81,11 @@ pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Res
     }
 }
 
-fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
+pub(crate) fn set_era(connection: &Connection, era: &str) -> rusqlite::Result<()> {
+    set_meta(connection, "era", era)
+}
+
+pub(crate) fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
     serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(connection, "floors", &json))
 }
 
@@ -342,7 +346,7 @@ impl Store {
     }
 
     pub(crate) fn set_era(&self, era: &str) -> rusqlite::Result<()> {
-        set_meta(&self.connection, "era", era)
+        set_era(&self.connection, era)
     }
 
     /// The last number that the file has of `board`.
@@ -367,7 +371,7 @@ impl Store {
         if let Some(era) = &batch.compared {
             // Whatever the journal has by now can be sent.
             remove_meta(&transaction, "floors")?;
-            set_meta(&transaction, "era", era)?;
+            set_era(&transaction, era)?;
             remove_meta(&transaction, "unsecured")?;
         }
         if let Some(floors) = &batch.floors {

@@ -1,6 +1,6 @@
 //! A number that was sent is not given to another event, whatever the disk has of it and whoever asked the broker meanwhile.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shift, Shifts};
 use tokio_util::bytes::Bytes;
@@ -185,4 +185,57 @@ async fn what_a_later_run_sent_under_other_numbers_keeps_those() {
     assert_eq!(json(&behind_ten(&journal).await), json(&second));
     journal.close().await;
     drop(disk);
+}
+
+/// Overwrites what nobody needs to read the rest.
+fn damage_an_index(path: &Path) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    let pragma =
+        "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name = 'commands_ref'";
+    let (page, size): (usize, usize) = file
+        .query_row(pragma, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    drop(file);
+    let mut bytes = std::fs::read(path).unwrap();
+    bytes[(page - 1) * size..page * size].fill(0xa5);
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Another gateway of the name has given its number to an event, and then the journal was damaged.
+#[tokio::test]
+async fn what_a_damaged_journal_had_not_sent_has_no_number_that_another_gave_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=2).await;
+    compared(&journal, None).await;
+    journal.acked(vec![1, 2]).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    append(&journal, "7", 3..=5).await;
+    // A board that is new.
+    append(&journal, "8", 1..=2).await;
+    journal.close().await;
+    damage_an_index(&path);
+    let (journal, notices) = open(&path);
+    assert_eq!(codes(&notices), ["journal_damaged"]);
+    let numbers = |last| known(last, None).unwrap();
+    let others = BTreeMap::from([("7".to_owned(), numbers(4)), ("8".to_owned(), numbers(1))]);
+    let settled = journal.reconcile(Some(others)).await;
+    let mut disputed = journal.disputed();
+    let is_disputed = disputed.wait_for(|is| *is);
+    tokio::time::timeout(Duration::from_secs(10), is_disputed)
+        .await
+        .expect("they are another's")
+        .unwrap();
+    journal.lift().await;
+    settled.await.unwrap();
+    let rows = waiting(&journal).await;
+    assert!(
+        rows.len() == 5 && rows.iter().all(|row| row.seq > FAR),
+        "{rows:?}"
+    );
+    let last_seqs = [journal.resume("7").await, journal.resume("8").await].map(|resume| resume.last_seq);
+    assert!(last_seqs[0] >= rows[2].seq && last_seqs[1] >= rows[4].seq);
+    journal.close().await;
 }
