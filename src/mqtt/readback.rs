@@ -56,6 +56,8 @@ pub(super) struct ReadBack {
     /// The broker has let us hear ourselves: on this connection, or before.
     hears: bool,
     was_heard: bool,
+    /// The broker has refused to let us read something that was asked for on this connection.
+    is_kept_from: bool,
     known: KnownBoards,
     /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
     echoes: bool,
@@ -81,7 +83,7 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        (self.is_echoed, self.hears) = (false, false);
+        (self.is_echoed, self.hears, self.is_kept_from) = (false, false, false);
         self.echoes = self.broken_off < most;
         // The publisher does not wait again for a broker that let it wait in vain.
         let is_in_vain = self.is_deaf || !self.echoes && self.is_compared;
@@ -154,6 +156,12 @@ impl ReadBack {
         }
     }
 
+    /// Notes that the broker has refused a subscription: it may not tell all.
+    pub(super) fn refused(&mut self, now: Instant) {
+        self.is_kept_from = true;
+        self.subscribed(now);
+    }
+
     /// Notes that the broker has acknowledged the message to ourselves.
     pub(super) fn echoed(&mut self, now: Instant) {
         self.is_echoed = true;
@@ -201,7 +209,8 @@ impl ReadBack {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
-            let known = (self.hears || !known.is_empty()).then_some(known);
+            let tells_all = self.hears && !self.is_kept_from;
+            let known = (tells_all || !known.is_empty()).then_some(known);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {
@@ -241,6 +250,23 @@ impl ReadBack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::{Entry, JournalSettings};
+
+    fn arrived(topic: String, payload: &'static str) -> Arrived {
+        Arrived {
+            topic,
+            payload: payload.into(),
+            retain: true,
+            response_topic: None,
+            correlation: None,
+            speaker: None,
+        }
+    }
+
+    fn game(board: &str) -> Arrived {
+        let topic = format!("dgt2mqtt/gw/board/{board}/game");
+        arrived(topic, r#"{"last_seq":5,"game":1}"#)
+    }
 
     /// How many connections in a row that end in the question have a message to ourselves.
     fn echoes(readback: &mut ReadBack) -> usize {
@@ -250,14 +276,7 @@ mod tests {
     #[test]
     fn a_broker_that_let_us_hear_ourselves_is_asked_again_though_a_connection_ended() {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let echo = Arrived {
-            topic: topics.echo(),
-            payload: tokio_util::bytes::Bytes::new(),
-            retain: false,
-            response_topic: None,
-            correlation: None,
-            speaker: None,
-        };
+        let echo = arrived(topics.echo(), "");
         assert_eq!(
             echoes(&mut ReadBack::default()),
             1,
@@ -297,26 +316,48 @@ mod tests {
         assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
     }
 
+    /// It has boards of which it does not tell, for all that we know.
+    #[tokio::test]
+    async fn a_broker_that_refuses_a_subscription_is_not_taken_for_one_that_has_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        for (is_refused, code) in [(true, Some("numbers_unknown")), (false, None)] {
+            let settings = JournalSettings::at(folder.path().join(format!("{is_refused}.sqlite")));
+            let (journal, _) = Journal::open(settings, "gw").unwrap();
+            let event = serde_json::json!({
+                "v": 1, "id": "gw/7/1", "seq": 1, "board": "7", "game": null, "t": 0.0, "time": null,
+                "type": "clock_connected"
+            });
+            let entry = Entry {
+                board: "7".to_owned(),
+                events: vec![serde_json::from_value(event).unwrap()],
+                ..Entry::default()
+            };
+            journal.append(entry).await.await.unwrap();
+            let mut readback = ReadBack::default();
+            readback.begin(Instant::now());
+            if is_refused {
+                readback.refused(Instant::now());
+            }
+            readback.take(&topics, &arrived(topics.echo(), ""), &[], Instant::now());
+            assert!(readback.has_heard(Instant::now()));
+            readback.compare(&journal, false);
+            let mut disputed = journal.disputed();
+            let said = tokio::select! {
+                _ = readback.settled() => Vec::new(),
+                _ = async { drop(disputed.wait_for(|is| *is).await) } => journal.lift().await,
+            };
+            assert_eq!(said.first().map(|notice| notice.code), code);
+            journal.close().await;
+        }
+    }
+
     /// Where it tells of all boards before, nobody waits.
     #[test]
     fn what_a_broker_tells_just_after_our_own_message_counts() {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let boards: [Id; 2] = ["7".parse().unwrap(), "8".parse().unwrap()];
-        let arrived = |topic: String, payload: &'static str| Arrived {
-            topic,
-            payload: payload.into(),
-            retain: true,
-            response_topic: None,
-            correlation: None,
-            speaker: None,
-        };
         let echo = arrived(topics.echo(), "");
-        let game = |board: &str| {
-            arrived(
-                format!("dgt2mqtt/gw/board/{board}/game"),
-                r#"{"last_seq":5,"game":1}"#,
-            )
-        };
         let start = Instant::now();
         let later = |ms| start + Duration::from_millis(ms);
         let mut readback = ReadBack::default();
@@ -357,15 +398,8 @@ mod tests {
         let mut readback = ReadBack::default();
         readback.begin(Instant::now());
         let hears = |readback: &mut ReadBack, board: &str| {
-            let arrived = Arrived {
-                topic: format!("dgt2mqtt/gw/board/{board}/game"),
-                payload: r#"{"last_seq":5,"game":1}"#.into(),
-                retain: true,
-                response_topic: None,
-                correlation: None,
-                speaker: None,
-            };
-            readback.take(&topics, &arrived, &[], Instant::now());
+            let game = game(board);
+            readback.take(&topics, &game, &[], Instant::now());
         };
         hears(&mut readback, "7");
         assert_eq!(readback.finish().numbers().len(), 1);

@@ -315,15 +315,26 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             LinkEvent::Acked(ticket) => self.acked(ticket),
             LinkEvent::Refused(ticket, reason) => self.refused(ticket, &reason),
             LinkEvent::Arrived(arrived) => self.arrived(&arrived),
-            LinkEvent::SubscriptionRefused(reason) => {
-                self.alarm(
-                    "cmd",
-                    &format!("no commands: the broker refuses the subscription ({reason})"),
-                );
-            }
+            LinkEvent::SubscriptionRefused(reason) => self.subscription_refused(&reason),
             LinkEvent::Subscribed => self.core.readback.subscribed(Instant::now()),
             LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
         }
+    }
+
+    fn subscription_refused(&mut self, reason: &str) {
+        let (topic, what) = if self.core.readback.is_over() {
+            ("cmd", "no commands")
+        } else {
+            self.core.readback.refused(Instant::now());
+            (
+                "board",
+                "it may not tell which numbers were given out, nor who has our name",
+            )
+        };
+        self.alarm(
+            topic,
+            &format!("{what}: the broker refuses the subscription ({reason})"),
+        );
     }
 
     fn acked(&mut self, ticket: Ticket) {
