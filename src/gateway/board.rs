@@ -407,6 +407,10 @@ impl BoardTask {
 
     /// Writes the last entry, with the present state and with the board offline.
     async fn finish(mut self) -> Result<(), BoardError> {
+        // The next task of the board hears only what comes after this.
+        while let Ok(notice) = self.notices.try_recv() {
+            self.announced(&notice);
+        }
         self.watcher.handle_stop(self.now());
         if let Some(tape) = &mut self.tape {
             tape.finish().await;

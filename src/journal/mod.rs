@@ -7,7 +7,7 @@
 //! acknowledged.
 //!
 //! When the disk refuses (full, failing), accepted events wait in memory, bounded, and go down in
-//! order as soon as there is room; `mark.rs` says how their numbers stay unique even if the
+//! order as soon as there is room; `writer/leave.rs` says how their numbers stay unique even if the
 //! process dies before that.
 #![allow(clippy::disallowed_methods)] // a thread of its own, and rows carry the wall clock.
 
@@ -21,7 +21,6 @@ mod entry;
 mod error;
 mod handle;
 mod jump;
-mod mark;
 mod numbers;
 mod open;
 mod place;

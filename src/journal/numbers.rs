@@ -27,27 +27,39 @@ const WRONG_CLOCK: u64 = 4_102_444_800_000;
 
 /// A number above all that can have been given out, where `highest` is the highest known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
-    range_at(u64::try_from(super::wall_ms()).unwrap_or(0), highest)
+    range_at(clock_ms(), highest)
 }
 
 /// The same where nobody knows any number, and where the clock may show at each start what it showed at the last one.
 pub(super) fn far_above(highest: u64) -> u64 {
-    let clock = u64::try_from(super::wall_ms())
-        .unwrap_or(0)
-        .saturating_mul(PER_MS);
-    // A jump of a moment ago is ahead of the clock by as much as it was scattered.
-    let is_just_ahead = highest.checked_sub(clock).is_some_and(|ahead| ahead < AHEAD);
+    far_at(clock_ms(), highest)
+}
+
+/// What the wall clock shows, as Unix time in milliseconds.
+fn clock_ms() -> u64 {
+    u64::try_from(super::wall_ms()).unwrap_or(0)
+}
+
+fn far_at(ms: u64, highest: u64) -> u64 {
+    // A jump of a moment ago is ahead of the clock by as much as it was scattered. A clock that nobody has set tells nothing of that.
+    let is_just_ahead = is_set(ms)
+        && highest
+            .checked_sub(ms * PER_MS)
+            .is_some_and(|ahead| ahead < AHEAD);
     let base = if is_just_ahead {
         highest + 1
     } else {
-        fresh_range(highest)
+        range_at(ms, highest)
     };
     base + fastrand::u64(..SCATTER)
 }
 
+fn is_set(ms: u64) -> bool {
+    (SET_CLOCK..WRONG_CLOCK).contains(&ms)
+}
+
 fn range_at(ms: u64, highest: u64) -> u64 {
-    let is_set = (SET_CLOCK..WRONG_CLOCK).contains(&ms);
-    let by_clock = is_set.then(|| ms * PER_MS).filter(|start| *start > highest);
+    let by_clock = is_set(ms).then(|| ms * PER_MS).filter(|start| *start > highest);
     by_clock.unwrap_or_else(|| {
         let low = (highest + MARGIN).max(WITHOUT_CLOCK);
         // Two processes that know the same must not begin alike. Each jump takes little of what is left.
@@ -399,11 +411,26 @@ mod tests {
         }
     }
 
+    /// A machine without a battery for its clock may show the year 1970, and any board has small numbers.
+    #[test]
+    fn without_a_clock_the_far_range_is_far_too() {
+        for ms in [0, 1_000, SET_CLOCK - 1, WRONG_CLOCK, u64::MAX] {
+            for highest in [0, 5, 200, ms.saturating_mul(PER_MS).min(1 << 40)] {
+                assert!(
+                    far_at(ms, highest) >= WITHOUT_CLOCK.max(highest + MARGIN),
+                    "{ms} {highest}"
+                );
+            }
+        }
+        let now = SET_CLOCK * PER_MS;
+        assert!((0..20).all(|ahead| far_at(SET_CLOCK, now + ahead) <= now + ahead + SCATTER));
+    }
+
     #[test]
     fn however_often_numbers_jump_without_a_clock_they_are_believed() {
         let mut highest = 0;
         for _ in 0..1_000 {
-            let next = range_at(0, highest);
+            let next = far_at(0, highest);
             assert!(next > highest && next < 1 << 48, "{next} after {highest}");
             highest = next;
         }

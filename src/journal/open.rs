@@ -2,7 +2,7 @@
 //!
 //! A damaged file is renamed. A fresh file begins with what could still be read of it: the events that nobody has
 //! acknowledged. The numbers in the lost part are not known, so every board goes on in a fresh range. The same holds
-//! when the journal is gone while the mark beside it still tells that there was one.
+//! when the journal is gone while the lock beside it still tells that there was one.
 //!
 //! Where nothing can be written, the journal is opened for reading, and new events wait in memory.
 
@@ -16,11 +16,9 @@ use std::{
 };
 
 use super::{
-    batch::Batch,
     entry::{JournalSettings, Notice, Resume},
     error::{JournalError, io_error, is_damage},
     jump::Jumps,
-    mark::{ALL_SENT, Mark},
     numbers::fresh_range,
     place::{self, beside},
     salvage::Salvage,
@@ -37,13 +35,15 @@ const READING_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) store: Store,
-    /// The file of ceilings; none where nothing can be written.
-    pub(crate) mark: Option<Mark>,
     /// What tells this journal from any other.
     pub(crate) identity: String,
     pub(crate) resumes: BTreeMap<String, Resume>,
     /// The number after which boards go on that the journal does not know.
     pub(crate) seq_base: u64,
+    /// The last number of each board that can have been sent.
+    pub(crate) floors: BTreeMap<String, u64>,
+    /// True where more numbers may have been given out than the journal has.
+    pub(crate) is_unsecured: bool,
     /// True where there is a journal that cannot be read.
     pub(crate) is_unread: bool,
     /// What boards have to tell of their numbers before anything else.
@@ -58,8 +58,10 @@ pub(crate) struct Ready {
 /// network folder may hang, and what is in the journal is worth the wait.
 pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
     let deadline = Instant::now() + READING_PATIENCE;
+    // Whoever opens it makes the lock. It stays when the process ends.
+    let was_here = beside(&settings.path, ".lock").exists();
     loop {
-        let ready = open_once(&settings.path, gateway)?;
+        let ready = open_once(&settings.path, gateway, was_here)?;
         if !ready.is_unread || Instant::now() > deadline {
             return Ok(ready);
         }
@@ -67,23 +69,23 @@ pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, J
     }
 }
 
-fn open_once(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+fn open_once(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     if place::is_read_only(path) {
-        return open_read_only(path, gateway);
+        return open_read_only(path, gateway, was_here);
     }
-    open_writable(path, gateway).or_else(|error| {
+    open_writable(path, gateway, was_here).or_else(|error| {
         // On a full disk SQLite may say no more than that it cannot make a file.
         let is_of_disk = error.is_of_the_disk() || place::is_full(path) || place::is_unreadable(path);
         if is_of_disk && !error.is_of_another() {
-            open_read_only(path, gateway)
+            open_read_only(path, gateway, was_here)
         } else {
             Err(error)
         }
     })
 }
 
-/// Opens the journal for reading, on a file system that takes no writes or has no room.
-pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+/// Opens the journal for reading, on a file system that takes no writes or has no room. `was_here` where there was a journal before.
+pub(super) fn open_read_only(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
@@ -93,30 +95,60 @@ pub(super) fn open_read_only(path: &Path, gateway: &str) -> Result<Ready, Journa
     let store = found
         .map_or_else(|| Store::in_memory(gateway), Ok)
         .map_err(sqlite)?;
-    let mut resumes = store.resumes().map_err(sqlite)?;
     let mut seq_base = store.seq_base().map_err(sqlite)?;
     let mut jumps = store.jumps().map_err(sqlite)?;
     let mut notices = Vec::new();
-    let is_missing = !store.is_on_disk() && beside(path, ".mark").exists();
+    let is_missing = !store.is_on_disk() && was_here;
     if is_unread || is_missing {
         seq_base = fresh_range(0);
         let lost = if is_unread { unread(path) } else { missing(path) };
         jumps.note_others([seq_base; 2], &lost);
         notices.push(lost);
     }
-    let ceilings = Mark::read(&beside(path, ".mark"));
-    notices.extend(raise(&ceilings, &mut resumes, seq_base, &mut jumps));
+    let is_marked = has_former_ceilings(path);
     Ok(Ready {
-        resumes,
+        resumes: store.resumes().map_err(sqlite)?,
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
+        floors: floors(&store, is_marked).map_err(sqlite)?,
+        is_unsecured: is_marked || store.is_unsecured().map_err(sqlite)?,
         is_unread,
         store,
-        mark: None,
         jumps,
         notices,
         lock: None,
     })
+}
+
+/// The last number of each board that can have been sent: the last that it has, unless the journal knows better.
+fn floors(store: &Store, is_marked: bool) -> rusqlite::Result<BTreeMap<String, u64>> {
+    if let Some(floors) = store.floors()?.filter(|_| !is_marked) {
+        return Ok(floors);
+    }
+    let boards = store.resumes()?.into_iter();
+    Ok(boards.map(|(board, resume)| (board, resume.last_seq)).collect())
+}
+
+/// True where a former version gave out numbers while the disk was full: it kept a file for them, which was empty otherwise.
+fn has_former_ceilings(path: &Path) -> bool {
+    let kept = fs::read(beside(path, ".mark"));
+    kept.is_ok_and(|text| text.trim_ascii() != b"{}")
+}
+
+/// Takes over what a former version noted of numbers that it gave out while the disk was full, and removes its file.
+fn forget_former_ceilings(store: &Store, path: &Path) -> rusqlite::Result<()> {
+    if has_former_ceilings(path) {
+        store.say_unsecured()?;
+        store.forget_floors()?;
+    }
+    let mark = beside(path, ".mark");
+    match fs::remove_file(&mark) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(%error, "cannot remove {}, which nobody needs any more", mark.display());
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 fn missing(path: &Path) -> Notice {
@@ -135,7 +167,8 @@ fn unread(path: &Path) -> Notice {
     Notice::new(notice::JOURNAL_UNREAD, text)
 }
 
-pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, JournalError> {
+/// Opens the journal for writing. `was_here` where there was one before.
+pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
@@ -144,12 +177,11 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         place::make_folder(folder).map_err(io_error("create the folder", folder))?;
     }
     let lock = lock(path)?;
-    let mark_path = beside(path, ".mark");
     let mut notices = Vec::new();
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
     if store.tables_version().map_err(sqlite)? == 0 {
-        if notices.is_empty() && mark_path.exists() {
+        if notices.is_empty() && was_here {
             notices.push(missing(path));
         }
         // Another journal was here, whose numbers must not be used again.
@@ -164,8 +196,8 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
     store.set_identity(&identity).map_err(sqlite)?;
     store.prepare_ages().map_err(sqlite)?;
     store.prepare_commanded().map_err(sqlite)?;
-    let mut mark = Mark::open(&mark_path).map_err(io_error("open", &mark_path))?;
-    let mut resumes = store.resumes().map_err(sqlite)?;
+    forget_former_ceilings(&store, path).map_err(sqlite)?;
+    let resumes = store.resumes().map_err(sqlite)?;
     let seq_base = store.seq_base().map_err(sqlite)?;
     let mut jumps = store.jumps().map_err(sqlite)?;
     let last_seqs = resumes.iter();
@@ -182,33 +214,14 @@ pub(super) fn open_writable(path: &Path, gateway: &str) -> Result<Ready, Journal
         jumps.note_others([seq_base; 2], restored);
     }
     notices.extend(restored.into_iter().chain(renamed));
-    let raised = raise(mark.ceilings(), &mut resumes, seq_base, &mut jumps);
-    if mark.says_all_was_sent() {
-        store.forget_floors().map_err(sqlite)?;
-    }
     // What is noted twice is told once. What is forgotten is told by nobody.
     store.set_jumps(&jumps).map_err(sqlite)?;
     store.forget_restored().map_err(sqlite)?;
     store.set_gateway(gateway).map_err(sqlite)?;
-    if !raised.is_empty() {
-        let boards = raised.iter().filter_map(|notice| notice.board.clone());
-        let snapshots = boards.filter_map(|board| {
-            let last_seq = resumes.get(&board)?.last_seq;
-            Some((board, (last_seq, None)))
-        });
-        let batch = Batch {
-            snapshots: snapshots.collect(),
-            ..Batch::default()
-        };
-        store.write(&batch, super::wall_ms()).map_err(sqlite)?;
-    }
-    notices.extend(raised);
-    if let Err(error) = mark.clear() {
-        tracing::warn!(%error, "cannot clear the journal's mark");
-    }
     Ok(Ready {
+        floors: floors(&store, false).map_err(sqlite)?,
+        is_unsecured: store.is_unsecured().map_err(sqlite)?,
         store,
-        mark: Some(mark),
         identity,
         resumes,
         seq_base,
@@ -291,38 +304,6 @@ pub(super) fn open_sound(path: &Path) -> Result<Result<Store, String>, JournalEr
         (Ok(_), Ok(_)) => Ok(Ok(store)),
         (Err(error), _) | (_, Err(error)) => judge(error),
     }
-}
-
-/// Makes boards go on above the numbers that a former process released without the disk.
-fn raise(
-    ceilings: &BTreeMap<String, u64>,
-    resumes: &mut BTreeMap<String, Resume>,
-    seq_base: u64,
-    jumps: &mut Jumps,
-) -> Vec<Notice> {
-    let mut notices = Vec::new();
-    for (board, ceiling) in ceilings.iter().filter(|(board, _)| *board != ALL_SENT) {
-        let others = Resume {
-            last_seq: seq_base,
-            ..Resume::default()
-        };
-        let resume = resumes.entry(board.clone()).or_insert(others);
-        let last_seq = resume.last_seq;
-        if last_seq < *ceiling {
-            let text = format!(
-                "the last run ended while the disk was full: the last events of board {board} were sent or lost without being kept; its numbers jump from {last_seq} to {}",
-                ceiling + 1
-            );
-            let notice = Notice {
-                board: Some(board.clone()),
-                ..Notice::new(notice::EVENTS_LOST, text)
-            };
-            jumps.note(board, [last_seq, *ceiling], &notice);
-            notices.push(notice);
-            resume.last_seq = *ceiling;
-        }
-    }
-    notices
 }
 
 fn new_identity() -> String {

@@ -1,8 +1,11 @@
 //! What can still be read of a damaged journal, and a fresh one that begins with it.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::{
     batch::{Batch, NewRow},
@@ -17,6 +20,9 @@ use crate::event::Event;
 #[derive(Debug, Default)]
 pub(super) struct Salvage {
     identity: Option<String>,
+    era: Option<String>,
+    /// The last number of each board that can have been sent, and of all others; none where all can.
+    floors: Option<(BTreeMap<String, u64>, u64)>,
     highest: u64,
     pub(super) rows: Vec<NewRow>,
 }
@@ -41,16 +47,19 @@ impl Salvage {
     }
 
     fn read(&mut self, path: &Path) -> rusqlite::Result<()> {
-        let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        let sql = "SELECT value FROM meta WHERE key = 'journal'";
+        let store = Store::open(path)?;
         // Without it the fresh file is another journal.
-        self.identity = connection.query_row(sql, [], |row| row.get(0)).ok();
+        self.identity = store.identity().ok().flatten();
+        self.era = store.era().ok().flatten();
+        let floors = store.floors().ok().flatten();
+        self.floors = floors.map(|floors| (floors, store.seq_base().unwrap_or(0)));
+        let connection = &store.connection;
         let mut boards = connection.prepare("SELECT last_seq FROM snapshots")?;
         let mut rows = boards.query([])?;
         while let Some(row) = rows.next()? {
             self.highest = self.highest.max(row.get(0)?);
         }
-        self.read_events(&connection, "")
+        self.read_events(connection, "")
     }
 
     /// Reads row by row, so that all rows before the damage count.
@@ -83,6 +92,12 @@ impl Salvage {
         if let Some(identity) = &self.identity {
             store::set_identity(tables, identity)?;
         }
+        if let Some(era) = &self.era {
+            store::set_era(tables, era)?;
+        }
+        if let Some(floors) = self.floors_of_unsent() {
+            store::set_floors(tables, &floors)?;
+        }
         store::set_seq_base(tables, base)?;
         let batch = self.into_batch(base);
         let mut jumps = Jumps::default();
@@ -90,6 +105,15 @@ impl Salvage {
         store::set_jumps(tables, &jumps)?;
         batch.write_events(tables)?;
         batch.write_snapshots(tables, super::wall_ms())
+    }
+
+    /// The last number that can have been sent of each board that goes on with what it has not sent; none where all can. The others go on
+    /// above all numbers.
+    fn floors_of_unsent(&self) -> Option<BTreeMap<String, u64>> {
+        let (floors, others) = self.floors.as_ref()?;
+        let boards = self.rows.iter().map(|new| &new.row.board);
+        let floor = |board: &String| floors.get(board).copied().unwrap_or(*others);
+        Some(boards.map(|board| (board.clone(), floor(board))).collect())
     }
 
     /// The unsent events, each number once.

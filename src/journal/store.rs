@@ -81,8 +81,16 @@ pub(crate) fn set_jumps(connection: &Connection, jumps: &Jumps) -> rusqlite::Res
     }
 }
 
-fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
+pub(crate) fn set_era(connection: &Connection, era: &str) -> rusqlite::Result<()> {
+    set_meta(connection, "era", era)
+}
+
+pub(crate) fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>) -> rusqlite::Result<()> {
     serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(connection, "floors", &json))
+}
+
+fn set_unsecured(connection: &Connection) -> rusqlite::Result<()> {
+    set_meta(connection, "unsecured", "1")
 }
 
 /// The highest numbers come first, so that no two numbers meet.
@@ -312,6 +320,11 @@ impl Store {
         Ok(meta(&self.connection, "unsecured")?.is_some())
     }
 
+    /// Notes that more numbers may have been given out than the file has.
+    pub(crate) fn say_unsecured(&self) -> rusqlite::Result<()> {
+        set_unsecured(&self.connection)
+    }
+
     /// Notes that the file has all numbers that were given out.
     pub(crate) fn say_secured(&self) -> rusqlite::Result<()> {
         remove_meta(&self.connection, "unsecured")
@@ -333,7 +346,7 @@ impl Store {
     }
 
     pub(crate) fn set_era(&self, era: &str) -> rusqlite::Result<()> {
-        set_meta(&self.connection, "era", era)
+        set_era(&self.connection, era)
     }
 
     /// The last number that the file has of `board`.
@@ -358,14 +371,14 @@ impl Store {
         if let Some(era) = &batch.compared {
             // Whatever the journal has by now can be sent.
             remove_meta(&transaction, "floors")?;
-            set_meta(&transaction, "era", era)?;
+            set_era(&transaction, era)?;
             remove_meta(&transaction, "unsecured")?;
         }
         if let Some(floors) = &batch.floors {
             set_floors(&transaction, floors)?;
         }
         if batch.is_unsecured {
-            set_meta(&transaction, "unsecured", "1")?;
+            set_unsecured(&transaction)?;
         }
         batch
             .lifted

@@ -24,7 +24,6 @@ use super::{
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
-    mark::{ALL_SENT, Mark},
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -53,7 +52,6 @@ pub(super) struct Tells {
 pub(super) struct JournalWriter {
     settings: JournalSettings,
     store: Store,
-    mark: Option<Mark>,
     place: JournalPlace,
     gateway: String,
     /// What tells the journal from any other, also where it is made anew.
@@ -75,12 +73,14 @@ pub(super) struct JournalWriter {
     floors: BTreeMap<String, u64>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
+    /// The last number of each board that the disk had at the start.
+    opened: BTreeMap<String, u64>,
     /// The first event of each board that no broker had acknowledged when another gateway gave out our numbers.
     unanswered: BTreeMap<String, u64>,
     /// What a broker knows beyond these numbers, and who waits until the journal has dealt with it, with the boards that were left
     /// out.
     beyond: BTreeMap<String, KnownNumbers>,
-    waiting: Vec<(oneshot::Sender<BTreeSet<String>>, BTreeSet<String>)>,
+    waiting: Option<(oneshot::Sender<BTreeSet<String>>, BTreeSet<String>)>,
     /// Accepted events that are not on the disk.
     pending: Batch,
     position: u64,
@@ -119,24 +119,23 @@ impl JournalWriter {
         let depth = ready.store.outbox()?;
         let position = ready.store.last_position()?;
         let command = ready.store.last_command()?;
-        let era = ready.store.era()?.unwrap_or_default();
-        let is_unsecured = ready.store.is_unsecured()?;
+        // The time before the first comparison is of this journal alone, too.
+        let era = ready.store.era()?.unwrap_or_else(|| ready.identity.clone());
         let (now, now_ms) = (Instant::now(), super::wall_ms());
         tells.news.send_replace(position);
-        let last = ready
-            .resumes
-            .iter()
-            .map(|(board, resume)| (board.clone(), resume.last_seq));
         let games = ready.resumes.iter();
         let games = games.filter_map(|(board, resume)| Some((board.clone(), lift::games_of(resume)?)));
         let games = games.collect();
-        let floors = ready.store.floors()?.unwrap_or_else(|| last.collect());
+        let last_seqs = ready.resumes.iter();
+        let last_seqs = last_seqs.map(|(board, resume)| (board.clone(), resume.last_seq));
+        let is_unsecured = ready.is_unsecured;
         let mut writer = Self {
-            floors,
+            floors: ready.floors,
             games,
+            opened: last_seqs.collect(),
             unanswered: BTreeMap::new(),
             beyond: BTreeMap::new(),
-            waiting: Vec::new(),
+            waiting: None,
             place: JournalPlace::of(&settings.path),
             gateway,
             identity: ready.identity,
@@ -146,7 +145,6 @@ impl JournalWriter {
             events_taken: Taken::begin(now, now_ms, position),
             commands_taken: Taken::begin(now, now_ms, command),
             store: ready.store,
-            mark: ready.mark,
             resumes: ready.resumes,
             seq_base: ready.seq_base,
             is_compared: false,
@@ -331,7 +329,7 @@ impl JournalWriter {
             Written::Disk
         };
         if written == Written::Memory {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         self.tell_news();
         for (accepted, answer) in answers {
@@ -432,32 +430,6 @@ impl JournalWriter {
             tracing::debug!(%error, "the next run takes numbers for unsecured");
         }
         self.stay();
-        if let Some(Err(error)) = self.mark.as_mut().map(Mark::clear) {
-            tracing::warn!(%error, "cannot clear the journal's mark");
-        }
-    }
-
-    /// Secures the numbers of events in memory before these are released.
-    fn cover_pending(&mut self) {
-        // A mark in a folder that nobody finds again secures nothing.
-        let is_lost = self.look().is_some();
-        let boards = self
-            .pending
-            .snapshots
-            .iter()
-            .map(|(board, (seq, _))| (board.as_str(), *seq));
-        // The disk may not learn in time that what it has was sent.
-        let sent = self.pending.compared.is_some().then_some((ALL_SENT, 1));
-        let is_covered = match &mut self.mark {
-            Some(mark) if !is_lost => mark.cover(boards.chain(sent)),
-            _ => Err(std::io::ErrorKind::ReadOnlyFilesystem.into()),
-        };
-        if let Err(error) = is_covered
-            && !self.unsecured.send_replace(true)
-        {
-            tracing::warn!(%error, "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them");
-            self.leave(Leaving::Unsecured);
-        }
     }
 
     fn forget_troubles(&mut self) {

@@ -109,6 +109,12 @@ impl KnownBoards {
         Some(known)
     }
 
+    /// True where the broker has told the last number of each of these boards.
+    pub(super) fn has_all(&self, boards: &[Id]) -> bool {
+        let is_told = |id: &Id| self.boards.get(id.as_str()).is_some_and(|known| known.last > 0);
+        boards.iter().all(is_told)
+    }
+
     pub(super) fn numbers(&self) -> &BTreeMap<String, KnownNumbers> {
         &self.boards
     }

@@ -2,7 +2,8 @@
 //!
 //! The broker retains the last states of the boards, with the last number of each. Where events went out whose numbers
 //! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
-//! of these: then it has heard everything.
+//! of these: then it has heard everything. Some brokers, as clusters, send what they retain a moment after that. So where
+//! the publisher has heard nothing of a configured board, it waits for a moment more.
 
 use std::{
     collections::BTreeSet,
@@ -12,13 +13,15 @@ use std::{
 use tokio::task::JoinSet;
 
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
-use crate::journal::Journal;
+use crate::{config::Id, journal::Journal};
 
 /// How long to wait for a broker that does not let us hear ourselves, from when it has acknowledged what we sent.
 const SILENCE: Duration = Duration::from_secs(3);
 /// How long to wait for a broker that does not acknowledge the subscription. One that does not acknowledge the message to ourselves is
 /// left by the session.
 const UNANSWERED: Duration = Duration::from_secs(30);
+/// How long a broker may be silent that sends what it retains after our own message.
+const BELATED: Duration = Duration::from_secs(1);
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
@@ -33,6 +36,9 @@ enum Stage {
     Unasked,
     /// Answers may still come until then.
     Hearing(Instant),
+    /// The publisher has heard itself and not of all its boards. It waits until then, after each answer anew, but not beyond the second
+    /// instant: another may publish there all the time.
+    HearingOn(Instant, Instant),
     /// The publisher has heard everything.
     Heard,
     /// The journal compares its numbers with those of the broker, and tells which boards it has left out.
@@ -50,6 +56,8 @@ pub(super) struct ReadBack {
     /// The broker has let us hear ourselves: on this connection, or before.
     hears: bool,
     was_heard: bool,
+    /// The broker has refused to let us read something that was asked for on this connection.
+    is_kept_from: bool,
     known: KnownBoards,
     /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
     echoes: bool,
@@ -75,7 +83,7 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        (self.is_echoed, self.hears) = (false, false);
+        (self.is_echoed, self.hears, self.is_kept_from) = (false, false, false);
         self.echoes = self.broken_off < most;
         // The publisher does not wait again for a broker that let it wait in vain.
         let is_in_vain = self.is_deaf || !self.echoes && self.is_compared;
@@ -102,11 +110,11 @@ impl ReadBack {
     }
 
     /// Takes what came in, if it is an answer. `is_ours` says which boards are configured.
-    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, is_ours: impl Fn(&str) -> bool) {
+    pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, boards: &[Id], now: Instant) {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.is_told) = (false, false);
             (self.hears, self.was_heard, self.broken_off) = (true, true, 0);
-            return self.end();
+            return self.heard_itself(boards, now);
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
             return;
@@ -115,10 +123,30 @@ impl ReadBack {
         if self.is_compared || matches!(self.stage, Stage::Comparing(_) | Stage::Over) {
             return;
         }
-        if let Stage::Hearing(until) = &mut self.stage {
-            *until = (*until).max(Instant::now() + SILENCE);
+        match &mut self.stage {
+            Stage::Hearing(until) => *until = (*until).max(now + SILENCE),
+            Stage::HearingOn(until, _) => *until = now + BELATED,
+            _ => {}
         }
-        self.known.take(board, state, &arrived.payload, is_ours(board));
+        let is_ours = boards.iter().any(|id| id.as_str() == board);
+        self.known.take(board, state, &arrived.payload, is_ours);
+    }
+
+    /// Ends the hearing, unless numbers are asked for of which the broker may tell yet.
+    fn heard_itself(&mut self, boards: &[Id], now: Instant) {
+        if self.is_compared || self.known.has_all(boards) {
+            self.end();
+        } else if matches!(self.stage, Stage::Hearing(_)) {
+            self.stage = Stage::HearingOn(now + BELATED, now + UNANSWERED);
+        }
+    }
+
+    /// When the publisher expects nothing more from a broker that let it hear itself.
+    pub(super) fn due(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::HearingOn(until, latest) => Some(until.min(latest)),
+            _ => None,
+        }
     }
 
     /// Notes that the broker has acknowledged the subscription; where there is a message to ourselves, that is what counts.
@@ -126,6 +154,12 @@ impl ReadBack {
         if !self.echoes {
             self.ends_soon(now);
         }
+    }
+
+    /// Notes that the broker has refused a subscription: it may not tell all.
+    pub(super) fn refused(&mut self, now: Instant) {
+        self.is_kept_from = true;
+        self.subscribed(now);
     }
 
     /// Notes that the broker has acknowledged the message to ourselves.
@@ -162,6 +196,9 @@ impl ReadBack {
             }
             self.stage = Stage::Heard;
         }
+        if self.due().is_some_and(|due| due <= now) {
+            self.stage = Stage::Heard;
+        }
         matches!(self.stage, Stage::Heard)
     }
 
@@ -172,7 +209,8 @@ impl ReadBack {
             self.stage = Stage::Over;
         } else {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
-            let known = (self.hears || !known.is_empty()).then_some(known);
+            let tells_all = self.hears && !self.is_kept_from;
+            let known = (tells_all || !known.is_empty()).then_some(known);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
                 if is_anothers {
@@ -212,6 +250,23 @@ impl ReadBack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::journal::{Entry, JournalSettings};
+
+    fn arrived(topic: String, payload: &'static str) -> Arrived {
+        Arrived {
+            topic,
+            payload: payload.into(),
+            retain: true,
+            response_topic: None,
+            correlation: None,
+            speaker: None,
+        }
+    }
+
+    fn game(board: &str) -> Arrived {
+        let topic = format!("dgt2mqtt/gw/board/{board}/game");
+        arrived(topic, r#"{"last_seq":5,"game":1}"#)
+    }
 
     /// How many connections in a row that end in the question have a message to ourselves.
     fn echoes(readback: &mut ReadBack) -> usize {
@@ -221,14 +276,7 @@ mod tests {
     #[test]
     fn a_broker_that_let_us_hear_ourselves_is_asked_again_though_a_connection_ended() {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let echo = Arrived {
-            topic: topics.echo(),
-            payload: tokio_util::bytes::Bytes::new(),
-            retain: false,
-            response_topic: None,
-            correlation: None,
-            speaker: None,
-        };
+        let echo = arrived(topics.echo(), "");
         assert_eq!(
             echoes(&mut ReadBack::default()),
             1,
@@ -236,7 +284,7 @@ mod tests {
         );
         let mut readback = ReadBack::default();
         readback.begin(Instant::now());
-        readback.take(&topics, &echo, |_| true);
+        readback.take(&topics, &echo, &[], Instant::now());
         assert_eq!(echoes(&mut readback), 8, "until it goes on");
         readback.finish();
         assert_eq!(
@@ -244,7 +292,7 @@ mod tests {
             8,
             "a connection lasted without the message"
         );
-        readback.take(&topics, &echo, |_| true);
+        readback.take(&topics, &echo, &[], Instant::now());
         readback.do_without_echo();
         assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
     }
@@ -268,21 +316,90 @@ mod tests {
         assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
     }
 
+    /// It has boards of which it does not tell, for all that we know.
+    #[tokio::test]
+    async fn a_broker_that_refuses_a_subscription_is_not_taken_for_one_that_has_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        for (is_refused, code) in [(true, Some("numbers_unknown")), (false, None)] {
+            let settings = JournalSettings::at(folder.path().join(format!("{is_refused}.sqlite")));
+            let (journal, _) = Journal::open(settings, "gw").unwrap();
+            let event = serde_json::json!({
+                "v": 1, "id": "gw/7/1", "seq": 1, "board": "7", "game": null, "t": 0.0, "time": null,
+                "type": "clock_connected"
+            });
+            let entry = Entry {
+                board: "7".to_owned(),
+                events: vec![serde_json::from_value(event).unwrap()],
+                ..Entry::default()
+            };
+            journal.append(entry).await.await.unwrap();
+            let mut readback = ReadBack::default();
+            readback.begin(Instant::now());
+            if is_refused {
+                readback.refused(Instant::now());
+            }
+            readback.take(&topics, &arrived(topics.echo(), ""), &[], Instant::now());
+            assert!(readback.has_heard(Instant::now()));
+            readback.compare(&journal, false);
+            let mut disputed = journal.disputed();
+            let said = tokio::select! {
+                _ = readback.settled() => Vec::new(),
+                _ = async { drop(disputed.wait_for(|is| *is).await) } => journal.lift().await,
+            };
+            assert_eq!(said.first().map(|notice| notice.code), code);
+            journal.close().await;
+        }
+    }
+
+    /// Where it tells of all boards before, nobody waits.
+    #[test]
+    fn what_a_broker_tells_just_after_our_own_message_counts() {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let boards: [Id; 2] = ["7".parse().unwrap(), "8".parse().unwrap()];
+        let echo = arrived(topics.echo(), "");
+        let start = Instant::now();
+        let later = |ms| start + Duration::from_millis(ms);
+        let mut readback = ReadBack::default();
+        readback.begin(start);
+        readback.take(&topics, &game("7"), &boards, start);
+        readback.take(&topics, &echo, &boards, start);
+        assert!(!readback.has_heard(later(900)), "it has not told of board 8");
+        readback.take(&topics, &game("8"), &boards, later(900));
+        assert!(!readback.has_heard(later(1_800)), "it may tell of more");
+        assert_eq!(readback.due(), Some(later(1_900)));
+        assert!(readback.has_heard(later(1_900)));
+        assert_eq!(readback.finish().numbers().len(), 2);
+        readback.begin(start);
+        readback.take(&topics, &echo, &boards, start);
+        assert!(readback.has_heard(start), "the numbers are compared");
+
+        readback.forget();
+        readback.begin(start);
+        readback.take(&topics, &game("7"), &boards, start);
+        readback.take(&topics, &game("8"), &boards, start);
+        readback.take(&topics, &echo, &boards, start);
+        assert!(readback.has_heard(start), "it has told of all");
+
+        readback.begin(start);
+        readback.take(&topics, &echo, &boards, start);
+        for ms in (0..=30_000).step_by(500) {
+            readback.take(&topics, &game("7"), &boards, later(ms));
+        }
+        assert!(
+            readback.has_heard(later(30_000)),
+            "somebody publishes all the time"
+        );
+    }
+
     #[test]
     fn what_comes_after_the_comparison_is_not_kept() {
         let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
         let mut readback = ReadBack::default();
         readback.begin(Instant::now());
         let hears = |readback: &mut ReadBack, board: &str| {
-            let arrived = Arrived {
-                topic: format!("dgt2mqtt/gw/board/{board}/game"),
-                payload: r#"{"last_seq":5,"game":1}"#.into(),
-                retain: true,
-                response_topic: None,
-                correlation: None,
-                speaker: None,
-            };
-            readback.take(&topics, &arrived, |_| false);
+            let game = game(board);
+            readback.take(&topics, &game, &[], Instant::now());
         };
         hears(&mut readback, "7");
         assert_eq!(readback.finish().numbers().len(), 1);

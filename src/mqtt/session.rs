@@ -315,15 +315,26 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             LinkEvent::Acked(ticket) => self.acked(ticket),
             LinkEvent::Refused(ticket, reason) => self.refused(ticket, &reason),
             LinkEvent::Arrived(arrived) => self.arrived(&arrived),
-            LinkEvent::SubscriptionRefused(reason) => {
-                self.alarm(
-                    "cmd",
-                    &format!("no commands: the broker refuses the subscription ({reason})"),
-                );
-            }
+            LinkEvent::SubscriptionRefused(reason) => self.subscription_refused(&reason),
             LinkEvent::Subscribed => self.core.readback.subscribed(Instant::now()),
             LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
         }
+    }
+
+    fn subscription_refused(&mut self, reason: &str) {
+        let (topic, what) = if self.core.readback.is_over() {
+            ("cmd", "no commands")
+        } else {
+            self.core.readback.refused(Instant::now());
+            (
+                "board",
+                "it may not tell which numbers were given out, nor who has our name",
+            )
+        };
+        self.alarm(
+            topic,
+            &format!("{what}: the broker refuses the subscription ({reason})"),
+        );
     }
 
     fn acked(&mut self, ticket: Ticket) {
@@ -395,9 +406,10 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             return;
         }
         let core = &mut *self.core;
-        let is_ours = |id: &str| core.boards.borrow().iter().any(|board| board.as_str() == id);
-        core.readback.take(&core.topics, arrived, is_ours);
-        core.claim.take(&core.topics, arrived, Instant::now());
+        let now = Instant::now();
+        core.readback
+            .take(&core.topics, arrived, &core.boards.borrow(), now);
+        core.claim.take(&core.topics, arrived, now);
         if !core.claim.holds() {
             return;
         }
@@ -427,6 +439,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let now = Instant::now();
         let tick = now + TICK;
         let words = self.core.claim.due(now).filter(|at| *at > now);
+        let heard = self.core.readback.due().filter(|at| *at > now);
         let due = self
             .core
             .states
@@ -438,7 +451,10 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             Phase::Running => None,
             Phase::Draining(until) | Phase::LastWords(until) | Phase::Leaving(until) => Some(until),
         };
-        [due, words, phase].into_iter().flatten().fold(tick, Instant::min)
+        [due, words, heard, phase]
+            .into_iter()
+            .flatten()
+            .fold(tick, Instant::min)
     }
 
     /// Takes the steps of a stop, and gives a connection up that acknowledges nothing. `Some` ends the session.

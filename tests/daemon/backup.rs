@@ -442,7 +442,7 @@ async fn a_restore_that_is_killed_leaves_a_whole_journal_or_none_and_nothing_is_
     journal_here.close().await;
     let spare = folder.path().join("spare");
     fs::create_dir(&spare).unwrap();
-    for file in ["journal.sqlite", "journal.sqlite.mark"] {
+    for file in ["journal.sqlite", "journal.sqlite.lock"] {
         fs::copy(here.join(file), spare.join(file)).unwrap();
     }
     let mut kills = Kills::new("restore", &config, &archive);

@@ -49,7 +49,7 @@ async fn where_it_lets_nobody_read_a_lost_journal_gives_no_number_twice() {
                 .count(),
         );
         if is_lost {
-            for suffix in ["", "-wal", "-shm", ".mark", ".lock"] {
+            for suffix in ["", "-wal", "-shm", ".lock"] {
                 let mut name = journal.clone().into_os_string();
                 name.push(suffix);
                 let _ = fs::remove_file(name);

@@ -113,7 +113,7 @@ async fn other_users_of_the_machine_do_not_see_the_journal() {
         sees_configuration,
         "it has no secret: passwords in it are refused"
     );
-    for file in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite.mark"] {
+    for file in ["journal.sqlite", "journal.sqlite-wal", "journal.sqlite.lock"] {
         assert_eq!(see(&state.join("7").join(file)), Some(false), "{file}");
     }
     // A backup is where others may look.

@@ -152,8 +152,19 @@ impl ImageDisk {
     /// What is mounted already, where nobody has a file open for writing, takes no writes or does again.
     pub fn set_read_only(&self, read_only: bool) {
         let option = if read_only { "remount,ro" } else { "remount,rw" };
-        let status = Command::new("mount").args(["-o", option]).arg(&self.at).status();
-        assert!(status.unwrap().success());
+        let remounted = || {
+            let status = Command::new("mount").args(["-o", option]).arg(&self.at).status();
+            status.unwrap().success()
+        };
+        // A program that another test starts just now has our files open until it is another one.
+        let is_done = (0..40).any(|_| {
+            let is_done = remounted();
+            if !is_done {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            is_done
+        });
+        assert!(is_done, "{} cannot be remounted", self.at.display());
     }
 
     /// The file as the power cut leaves it: as it was at one instant, which it was if it is the same when it is read again.

@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// Above all numbers that a board has come to one by one.
-const FAR: u64 = 1_000_000_000;
+pub const FAR: u64 = 1_000_000_000;
 
 /// A card of its own, and the place of the journal on it.
-fn card(folder: &Path) -> Option<(ImageDisk, PathBuf)> {
+pub fn card(folder: &Path) -> Option<(ImageDisk, PathBuf)> {
     let at = folder.join("disk");
     let disk = ImageDisk::make(&folder.join("image"), &at)?;
     Some((disk, at.join("j.sqlite")))
@@ -43,7 +43,7 @@ pub async fn compared(journal: &Journal, known: Option<KnownNumbers>) -> Vec<&'s
     }
 }
 
-fn seqs(rows: &[OutboxRow]) -> Vec<u64> {
+pub fn seqs(rows: &[OutboxRow]) -> Vec<u64> {
     rows.iter().map(|row| row.seq).collect()
 }
 
@@ -52,14 +52,14 @@ fn read(row: &OutboxRow) -> Event {
 }
 
 /// What waits to be sent behind number 10.
-async fn behind_ten(journal: &Journal) -> Vec<OutboxRow> {
+pub async fn behind_ten(journal: &Journal) -> Vec<OutboxRow> {
     let mut rows = journal.unacked(0, 100).await;
     rows.retain(|row| row.seq > 10);
     rows
 }
 
 /// Ten events of board 7 on a disk that fails, and two more in memory, for which numbers are left.
-async fn dying(disk: &ImageDisk, journal: &Journal) {
+pub async fn dying(disk: &ImageDisk, journal: &Journal) {
     assert_eq!(append(journal, "7", 1..=10).await, Written::Disk);
     assert_eq!(compared(journal, None).await, [""; 0]);
     disk.fail();

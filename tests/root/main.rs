@@ -36,6 +36,7 @@ mod journal_faults;
 mod journal_found;
 mod journal_leave;
 mod journal_lift;
+mod journal_numbers;
 mod journal_place;
 mod lacking;
 mod mqtt_gateway;

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    io::Write,
     path::Path,
     time::{Duration, Instant},
 };
@@ -75,7 +76,8 @@ impl JournalWriter {
             return Some(fate);
         }
         // The kernel may give a file system up without calling it read-only.
-        let is_given_up = self.mark.as_mut().is_some_and(|mark| !mark.is_writable());
+        // The question writes no bytes, and so changes nothing.
+        let is_given_up = self.lock.as_mut().is_some_and(|lock| lock.write(&[]).is_err());
         is_given_up.then_some(Fate::ReadOnly)
     }
 
@@ -186,10 +188,12 @@ impl JournalWriter {
 
     /// Takes up the file at the journal's place, which has everything that the old one held.
     fn move_in(&mut self) -> Result<(), Homeless> {
-        let ready = open::open_writable(&self.settings.path, &self.gateway)?;
+        // What befell the journal of before was found when the daemon began.
+        let ready = open::open_writable(&self.settings.path, &self.gateway, false)?;
         self.store = ready.store;
+        self.seq_base = self.seq_base.max(ready.seq_base);
+        self.store.set_seq_base(self.seq_base)?;
         self.say_who(&self.store)?;
-        self.mark = ready.mark;
         self.lock = ready.lock;
         self.place = JournalPlace::of(&self.settings.path);
         self.command = self.command.max(self.store.last_command()?);

@@ -35,16 +35,24 @@ impl JournalWriter {
     pub(super) fn leave(&mut self, why: Leaving) {
         // A disk that takes writes again makes no new journal know its numbers.
         self.leaving = self.leaving.max(Some(why));
-        // Before the numbers are compared nothing is sent. They change with the comparison.
-        if self.is_compared {
-            self.disputed.send_replace(true);
+        self.tell_disputed();
+    }
+
+    /// Where events are in memory alone, numbers must leave their range before anything of it goes out, and the broker is asked to keep
+    /// them.
+    pub(super) fn leave_unsecured(&mut self) {
+        if !self.unsecured.send_replace(true) {
+            tracing::warn!(
+                "no disk secures the numbers of events in memory: they get others, and the broker is asked to keep them"
+            );
+            self.leave(Leaving::Unsecured);
         }
     }
 
     /// Notes that the disk secures all numbers again.
     pub(super) fn stay(&mut self) {
         if self.leaving.take_if(|why| *why == Leaving::Unsecured).is_some() {
-            self.disputed.send_replace(!self.waiting.is_empty());
+            self.tell_disputed();
             self.news.send_replace(self.position);
         }
     }
@@ -52,7 +60,7 @@ impl JournalWriter {
     /// Finds out whether disk or broker tells which numbers were given out, so that they jump once for all reasons.
     pub(super) fn look_for_numbers(&mut self, known: Option<&BTreeMap<String, KnownNumbers>>) {
         if self.failing_since.is_some() {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         let is_new = !self.is_compared && self.floors.is_empty() && self.seq_base == 0;
         let knows_numbers = |known: &BTreeMap<_, KnownNumbers>| known.values().any(|known| known.is_above(0));
@@ -77,19 +85,16 @@ impl JournalWriter {
     /// Takes down up to which number each board may have sent its events.
     pub(super) fn raise_floors(&mut self) {
         let floors = self.resumes.iter().map(|(board, resume)| {
-            let first = self.first_unsecured(board).filter(|_| self.leaving.is_some());
+            let first = self.first_in_memory(board).filter(|_| self.leaving.is_some());
             (board.clone(), first.map_or(resume.last_seq, |first| first - 1))
         });
         self.floors = floors.collect();
     }
 
-    /// The number of a board's first event in memory that no disk secures.
-    fn first_unsecured(&self, board: &str) -> Option<u64> {
-        let secured = self.mark.as_ref().map_or(0, |mark| mark.ceiling(board));
+    /// The number of a board's first event that no disk has.
+    fn first_in_memory(&self, board: &str) -> Option<u64> {
         let rows = self.pending.rows.iter().map(|new| &new.row);
-        rows.filter(|row| row.board == board && row.seq > secured)
-            .map(|row| row.seq)
-            .min()
+        rows.filter(|row| row.board == board).map(|row| row.seq).min()
     }
 
     /// Where numbers must leave their range, those of all boards do.
@@ -133,7 +138,7 @@ impl JournalWriter {
     /// the jumps that that process may not have told.
     pub(super) fn shift_again(&mut self) {
         let mut lifted = self.pending.lifted.take().unwrap_or_default();
-        let is_of_us = |left: &&Shifts| !self.era.is_empty() && left.eras.contains(&self.era);
+        let is_of_us = |left: &&Shifts| left.eras.contains(&self.era);
         let known = self.beyond.iter().filter_map(|(board, known)| {
             let left = known.left.as_ref().filter(is_of_us)?;
             Some((board.clone(), left.shifts.clone()))
@@ -144,15 +149,19 @@ impl JournalWriter {
                 continue;
             }
             let floor = self.floor(&board);
+            // What this run wrote was not sent: the disk may be older than the change was.
+            let opened = self.opened.get(&board).copied().unwrap_or(0);
+            let stored = |shift: &Shift| shift.stored.min(opened);
             // No more than these can have been in a write that was refused.
             let refused =
-                |first: &Shift| floor.min(first.floor.saturating_add(self.settings.max_in_memory as u64));
-            let sent = |first: &Shift| first.stored.max(refused(first));
+                |shift: &Shift| floor.min(shift.floor.saturating_add(self.settings.max_in_memory as u64));
+            let sent = |shift: &Shift| stored(shift).max(refused(shift));
             let is_shifted =
-                |first: &&Shift| first.floor < sent(first) && floor.max(first.stored) < first.base;
-            if let Some(first) = shifts.first().filter(is_shifted) {
-                let sent = sent(first);
-                let lift = self.again(&board, *first);
+                |shift: &&Shift| shift.floor < sent(shift) && floor.max(stored(shift)) < shift.base;
+            // The disk has what left with the first of them that found something there.
+            if let Some(shift) = shifts.iter().find(is_shifted) {
+                let sent = sent(shift);
+                let lift = self.again(&board, *shift);
                 self.lift_board(&board, &lift, &mut lifted);
                 // What this process has taken was not sent.
                 self.floors.insert(board.clone(), lift.seq(sent));

@@ -1,7 +1,7 @@
 //! Gives events that were not sent yet other numbers, when a broker knows numbers that the journal does not, or when numbers must leave
 //! their range (`leave.rs`).
 //!
-//! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its mark,
+//! The journal ends before the numbers that were sent if it was restored from a backup, if it was lost with its lock,
 //! or if it could not be written when its events went out from memory. This process sends nothing before it has asked
 //! the broker. So the events that it took so far can still get numbers above those at the broker.
 
@@ -42,20 +42,38 @@ impl JournalWriter {
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
         known.retain(|board, known| self.is_beyond(board, known));
-        if known.is_empty() && self.leaving.is_none() {
-            self.unanswered.clear();
-            self.is_compared = true;
+        // What a connection was told that has ended is not true any more, and nobody waits there.
+        (self.beyond, self.waiting) = (known, None);
+        if self.beyond.is_empty() && self.leaving.is_none() {
             self.have_compared_noted();
             if self.flush() == Written::Memory {
-                self.cover_pending();
+                self.leave_unsecured();
             }
+        }
+        // The disk may have refused just that, and the next run takes what it has of before for unsent.
+        if self.beyond.is_empty() && self.leaving.is_none() {
+            self.unanswered.clear();
+            self.is_compared = true;
+            self.tell_disputed();
             // The caller may have gone with its connection.
             let _ = answer.send(left_out);
-            return;
+        } else {
+            self.waiting = Some((answer, left_out));
+            self.tell_disputed();
         }
-        self.beyond = known;
-        self.waiting.push((answer, left_out));
-        self.disputed.send_replace(true);
+    }
+
+    /// True while boards must stand still for other numbers. Before the numbers are compared nothing is sent, and those that must leave
+    /// their range do so with the comparison.
+    fn is_disputed(&self) -> bool {
+        self.waiting.is_some() || self.leaving.is_some() && self.is_compared
+    }
+
+    /// Tells whether boards must stand still.
+    pub(super) fn tell_disputed(&self) {
+        let is = self.is_disputed();
+        self.disputed
+            .send_if_modified(|told| std::mem::replace(told, is) != is);
     }
 
     /// True where a broker knows numbers of a board that the journal does not.
@@ -116,6 +134,7 @@ impl JournalWriter {
             self.raise_floors();
         }
         self.is_compared = false;
+        self.tell_disputed();
         match self.flush() {
             Written::Disk => match self.store.unacknowledged() {
                 Ok(first) => self.unanswered = first,
@@ -150,18 +169,19 @@ impl JournalWriter {
     pub(super) fn lift(&mut self) -> Vec<Notice> {
         let mut notices = Vec::new();
         // Another gateway may have taken the name by now. Then the numbers change with the next comparison.
-        if self.is_compared || !self.waiting.is_empty() {
+        if self.is_disputed() {
             notices = self.lift_once();
+            while self.leaving.is_some() {
+                // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
+                notices.extend(self.lift_once());
+            }
         }
-        while self.leaving.is_some() && !notices.is_empty() {
-            // The disk has begun to refuse just now, and nothing was told yet under numbers that it has not taken.
-            notices.extend(self.lift_once());
-        }
-        self.is_compared |= !self.waiting.is_empty();
-        self.disputed.send_replace(false);
+        let waiting = self.waiting.take();
+        self.is_compared |= waiting.is_some();
+        self.tell_disputed();
         // What was kept back can be sent.
         self.news.send_replace(self.position);
-        for (answer, left_out) in self.waiting.drain(..) {
+        if let Some((answer, left_out)) = waiting {
             let _ = answer.send(left_out);
         }
         notices
@@ -210,12 +230,12 @@ impl JournalWriter {
         self.pending.lifted = Some(lifted);
         self.unanswered.clear();
         self.leaving = None;
-        if !self.waiting.is_empty() {
+        if self.waiting.is_some() {
             self.have_compared_noted();
         }
         self.last_try = None;
         if self.flush() == Written::Memory {
-            self.cover_pending();
+            self.leave_unsecured();
         }
         lifts.into_iter().map(|(_, _, notice)| notice).collect()
     }

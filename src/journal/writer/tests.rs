@@ -106,7 +106,7 @@ fn a_journal_that_is_taken_away_unread_leaves_its_numbers() {
     let path = folder.path().join("journal.sqlite");
     written(&path);
     std::fs::write(&path, [7; 9000]).unwrap();
-    let ready = open::open_read_only(&path, "gw").unwrap();
+    let ready = open::open_read_only(&path, "gw", true).unwrap();
     let base = ready.seq_base;
     std::fs::remove_file(&path).unwrap();
     let (writer, _) = writer_of(&path, ready);
@@ -127,7 +127,7 @@ fn a_journal_of_which_no_table_is_left_is_missing() {
     let path = folder.path().join("journal.sqlite");
     written(&path);
     std::fs::remove_file(&path).unwrap();
-    let read_only = open::open_read_only(&path, "gw").unwrap();
+    let read_only = open::open_read_only(&path, "gw", true).unwrap();
     assert!(read_only.seq_base > 1_000_000);
     assert_eq!(read_only.notices[0].code, notice::JOURNAL_MISSING);
     let file = rusqlite::Connection::open(&path).unwrap();
@@ -146,7 +146,7 @@ fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_n
     let path = folder.path().join("journal.sqlite");
     let whole = written(&path);
     std::fs::write(&path, [7; 9000]).unwrap();
-    let ready = open::open_read_only(&path, "gw").unwrap();
+    let ready = open::open_read_only(&path, "gw", true).unwrap();
     assert_eq!(ready.notices[0].code, notice::JOURNAL_UNREAD);
     std::fs::write(&path, whole).unwrap();
     let (mut writer, _) = writer_of(&path, ready);
