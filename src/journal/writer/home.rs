@@ -29,7 +29,7 @@ const EXAMINE_SHARE: u32 = 500;
 
 /// Why the journal could not be made anew, for a person.
 #[derive(Debug, thiserror::Error)]
-enum Homeless {
+pub(super) enum Homeless {
     #[error("its file system takes no writes")]
     ReadOnly,
     #[error(transparent)]
@@ -224,7 +224,7 @@ impl JournalWriter {
 
     /// Writes a file with what can still be read and with what the thread knows without reading. A process that dies before it writes
     /// more into it leaves a journal whose numbers go on.
-    fn write_what_is_known(&mut self, path: &Path) -> Result<(), Homeless> {
+    pub(super) fn write_what_is_known(&mut self, path: &Path) -> Result<(), Homeless> {
         let mut store = Store::open(path)?;
         store.configure()?;
         store.create_tables(&self.gateway)?;
