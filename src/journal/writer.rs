@@ -34,8 +34,10 @@ use crate::event::notice;
 
 /// How many requests share one transaction at most.
 const GROUP: usize = 256;
-/// How often a refusing disk is tried again.
+/// How often a refusing disk is tried again. Each time that it begins to refuse numbers jump, and boards stand still for it. So one that
+/// has taken writes for a moment only is left alone for longer and longer.
 const RETRY: Duration = Duration::from_secs(1);
+const MOST_RETRY: Duration = Duration::from_secs(60);
 
 /// How long a notice stays of something that was found and mended.
 const SAY_HEALED: Duration = Duration::from_secs(60);
@@ -96,6 +98,9 @@ pub(super) struct JournalWriter {
     /// True once the memory is full as well and a notice told so.
     is_losing: bool,
     last_try: Option<Instant>,
+    /// How long a refusing disk is left alone, and when it last took writes again.
+    retry: Duration,
+    recovered_at: Option<Instant>,
     /// When something was found and mended of which a notice still tells.
     healed_at: Option<Instant>,
     /// When the thread next reads the whole file.
@@ -160,6 +165,8 @@ impl JournalWriter {
             failing_since: None,
             is_losing: false,
             last_try: None,
+            retry: RETRY,
+            recovered_at: None,
             healed_at: None,
             examine_at: now,
             hours: Hours::begin(now_ms),
@@ -348,7 +355,7 @@ impl JournalWriter {
 
     /// Tries to write everything that is pending.
     fn flush(&mut self) -> Written {
-        if self.failing_since.is_some() && self.last_try.is_some_and(|at| at.elapsed() < RETRY) {
+        if self.failing_since.is_some() && self.last_try.is_some_and(|at| at.elapsed() < self.retry) {
             return Written::Memory;
         }
         self.last_try = Some(Instant::now());
@@ -380,6 +387,12 @@ impl JournalWriter {
         if self.failing_since.is_some() {
             return;
         }
+        let again = self.recovered_at.is_some_and(|at| at.elapsed() < MOST_RETRY);
+        self.retry = if again {
+            MOST_RETRY.min(2 * self.retry)
+        } else {
+            RETRY
+        };
         self.failing_since = Some(Instant::now());
         tracing::error!(code = notice.code, "{}", notice.message);
         self.trouble.send_modify(|troubles| troubles.push(notice));
@@ -420,6 +433,7 @@ impl JournalWriter {
             "the journal can be written again; nothing in memory was lost"
         );
         self.is_losing = false;
+        self.recovered_at = Some(Instant::now());
         if self.healed_at.is_none() {
             self.forget_troubles();
         }

@@ -233,7 +233,6 @@ impl JournalWriter {
         if self.waiting.is_some() {
             self.have_compared_noted();
         }
-        self.last_try = None;
         if self.flush() == Written::Memory {
             self.leave_unsecured();
         }

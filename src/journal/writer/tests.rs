@@ -90,6 +90,24 @@ fn an_event_is_told_that_came_just_before_another_took_the_name() {
     is_told_beside(JournalRequest::StandBy(true));
 }
 
+/// Each time boards would stand still for other numbers.
+#[test]
+fn a_disk_that_refuses_again_and_again_is_left_alone_for_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut writer, _) = writer(&folder.path().join("journal.sqlite"));
+    let waits = [(); 8].map(|()| {
+        writer.fail(Notice::new(notice::DISK_FULL, "no room"));
+        writer.fail(Notice::new(notice::DISK_FULL, "no room still"));
+        let wait = writer.retry;
+        writer.recover();
+        wait.as_secs()
+    });
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    writer.recovered_at = Instant::now().checked_sub(MOST_RETRY);
+    writer.fail(Notice::new(notice::DISK_FULL, "no room"));
+    assert_eq!(writer.retry, RETRY);
+}
+
 /// A journal at `path` with one event that no broker has acknowledged, and its bytes.
 fn written(path: &Path) -> Vec<u8> {
     let (mut before, _) = writer(path);
