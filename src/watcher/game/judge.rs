@@ -70,7 +70,8 @@ impl Game {
             ctx.wait_for("the other king, which shows the result with the one in the middle");
             return;
         }
-        if self.judge_suspect(ctx) {
+        let came = lacking::came_where_nothing_stands(ctx, &self.course);
+        if lacking::begins_without(self, ctx, came) || self.judge_suspect(ctx) {
             return;
         }
         if let Some(press) = self.presses.judged.clone() {
@@ -231,18 +232,8 @@ impl Game {
             ctx.at(ctx.now + 150);
             return true;
         }
-        let lacking = lacking::look(
-            ctx,
-            &mut self.course,
-            &self.presses,
-            &mut self.unread,
-            &mut self.doubt,
-        );
-        if let Some(finding) = lacking {
-            self.accuse(ctx, finding, None);
-            return true;
-        }
-        if self.excuse(ctx, false) {
+        let suspected = lacking::suspected(&self.course);
+        if lacking::begins_without(self, ctx, suspected) || self.excuse(ctx, false) {
             return true;
         }
         let press = self.presses.judged.clone().filter(|press| press.at == pressed);

@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use shakmaty::{Color, Move, Role, Square, uci::UciMove};
 
-use super::{
-    Made, array::array_wrong, course::Course, doubt::Doubt, finding::Finding, press::PressQueue,
-    record::GameRecord, unread::Unread,
-};
+use super::{Game, Made, array::array_wrong, course::Course, press::PressQueue, record::GameRecord};
 use crate::{
     board::{Code, PlyKind, Stand},
     event::Certainty,
@@ -16,49 +13,77 @@ use crate::{
     watcher::{arrays::castling_of, ctx::Ctx},
 };
 
-/// A wrong initial position, if the next half-move of the best hypothesis is illegal because of a piece alone that was never read.
-/// Without that piece it is legal, so the piece was missing from the beginning. The game has begun so then.
-pub(super) fn look(
-    ctx: &mut Ctx<'_>,
-    course: &mut Course,
-    presses: &PressQueue,
-    unread: &mut Unread,
-    doubt: &mut Doubt,
-) -> Option<Finding> {
-    let (best, next) = (course.lines.best(), course.announced());
-    // Where more was played since, the piece may have moved away before.
-    let goes_on = best.plies.len() > next + 1;
-    let act = match best.plies.get(next).map(|ply| &ply.kind) {
-        Some(PlyKind::Suspect(act)) if !goes_on && course.on_record() => act.from_to()?,
-        _ => return None,
+/// From where to where a piece went.
+pub(super) type Way = (Square, Square);
+
+/// Returns true where the next half-move, `act`, is illegal because of a piece alone that was never read. Without that piece it is legal, so
+/// the piece was missing from the beginning: the initial position was wrong, and the game has begun so.
+pub(super) fn begins_without(game: &mut Game, ctx: &mut Ctx<'_>, act: Option<Way>) -> bool {
+    let course = &mut game.course;
+    let Some(act) = act else {
+        return false;
     };
-    let never_read =
-        |square: &Square| ctx.sensed.at(*square).is_empty() && ctx.sensed.since(*square) <= course.began;
-    let hidden = best.faults().hidden & course.record.start.placement().occupied();
+    let hidden = course.lines.best().faults().hidden & course.record.start.placement().occupied();
     let mut without = hidden
         .into_iter()
-        .filter(never_read)
+        .filter(|square| was_never_read(ctx, course, *square))
         .filter_map(|square| Some((square, played_without(&course.record, square, act)?)));
     let (Some((square, record)), None) = (without.next(), without.next()) else {
-        return None;
+        return false;
     };
     let code = course.record.start.placement().at(square);
-    unread.pieces.retain(|(named, _)| *named != code);
-    doubt.unread &= !unread.pieces.is_empty();
+    game.unread.pieces.retain(|(named, _)| *named != code);
+    game.doubt.unread &= !game.unread.pieces.is_empty();
     drop(without);
-    begin_without(ctx, course, presses, &record);
+    begin_without(ctx, course, &game.presses, &record);
     let array = course.record.start.placement().clone();
-    Some(array_wrong(
-        ctx,
-        &course.record,
-        &array,
-        square.into(),
-        Certainty::Probable,
-    ))
+    let finding = array_wrong(ctx, &course.record, &array, square.into(), Certainty::Probable);
+    game.accuse(ctx, finding, None);
+    true
+}
+
+/// The act that the best hypothesis suspects. Where more was played since, the piece that was never read may have moved away before.
+pub(super) fn suspected(course: &Course) -> Option<Way> {
+    let (best, next) = (course.lines.best(), course.announced());
+    let is_last = best.plies.len() == next + 1 && course.on_record();
+    match best.plies.get(next).filter(|_| is_last).map(|ply| &ply.kind) {
+        Some(PlyKind::Suspect(act)) => act.from_to(),
+        _ => None,
+    }
+}
+
+/// The way of a piece to where one of its own player's should stand, for which he has pressed.
+pub(super) fn came_where_nothing_stands(ctx: &Ctx<'_>, course: &Course) -> Option<Way> {
+    let (best, sensed) = (course.lines.best(), ctx.sensed);
+    let pressed = best.awaits()?;
+    if best.plies.len() != course.announced() || !course.on_record() {
+        return None;
+    }
+    let is_own =
+        |square: &Square| sensed.at(*square).color() == Some(best.turn()) && sensed.since(*square) <= pressed;
+    let mut came = (best.differing() & best.faults().hidden)
+        .into_iter()
+        .filter(is_own);
+    let to = came.next().filter(|_| came.next().is_none())?;
+    let has_left = |from: &Square| sensed.at(*from).is_empty() && best.placement().at(*from) == sensed.at(to);
+    let mut left = best.differing().into_iter().filter(has_left);
+    let from = left.next().filter(|_| left.next().is_none())?;
+    Some((from, to))
+}
+
+/// True where nothing was read on `square` since before the game, unless another piece has come there since.
+fn was_never_read(ctx: &Ctx<'_>, course: &Course, square: Square) -> bool {
+    let sensed = ctx.sensed;
+    let since = sensed.since(square);
+    if sensed.at(square).is_empty() {
+        since <= course.began
+    } else {
+        sensed.before(square).is_empty() && since - sensed.stood_for(square) <= course.began
+    }
 }
 
 /// `record` from the initial position without the piece on `square`, if all its half-moves are legal there and so is `act`.
-fn played_without(record: &GameRecord, square: Square, act: (Square, Square)) -> Option<GameRecord> {
+fn played_without(record: &GameRecord, square: Square, act: Way) -> Option<GameRecord> {
     let start = &record.start;
     if start.turn() != Color::White || start.board().role_at(square) == Some(Role::King) {
         return None;

@@ -29,6 +29,8 @@ const OVERLOOKED: usize = 2;
 /// A piece that had been gone for this long when its owner pressed for another was not hidden by a sleeve.
 const GONE_MS: u64 = 1500;
 
+/// A piece that comes back after so long may have been elsewhere, and not in a hand.
+const ELSEWHERE_MS: u64 = 5000;
 /// After this long, the watcher takes a press that nothing explains for a half-move that it cannot name.
 const EXCUSED_MS: u64 = 2500;
 /// An offence that is found this long after its press was found only because a hypothesis fell away.
@@ -160,9 +162,10 @@ impl Trust<'_> {
         let stand = self.course.record.stand();
         let shown = |s: Square| {
             let since = ctx.sensed.since(s);
-            let emptied = ctx.sensed.was_empty_for(s).map(|gone| since - gone);
+            // One that was gone for less had been there before.
+            let gone = ctx.sensed.was_empty_for(s).filter(|gone| *gone >= ELSEWHERE_MS);
             let in_turn = last.at < since && since <= pressed;
-            in_turn && ctx.sensed.at(s).is_piece() && emptied.is_some_and(|emptied| emptied < last.at)
+            in_turn && ctx.sensed.at(s).is_piece() && gone.is_some_and(|gone| since - gone < last.at)
         };
         stand.board().by_color(stand.turn()).into_iter().any(shown)
     }
