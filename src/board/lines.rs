@@ -221,9 +221,16 @@ impl Lines {
         }
     }
 
-    /// Takes back the press at `at`: it was none.
+    /// Takes back the press at `at`, for which nothing was found: it was none.
     pub fn forget_press(&mut self, at: Millis) {
         self.ranked_at = None;
+        for line in &mut self.lines {
+            line.forget_press(at);
+        }
+    }
+
+    /// Takes back the press at `at`, and what follows from it: it was none.
+    pub fn take_back_press(&mut self, at: Millis) {
         let is_by_it = |line: &Line| {
             let last = line.plies.last().filter(|ply| ply.pressed == Some(at));
             last.is_some_and(|ply| matches!(ply.kind, PlyKind::Suspect(_)))
@@ -232,8 +239,9 @@ impl Lines {
             self.lines.retain(|line| !is_by_it(line));
         }
         for line in &mut self.lines {
-            line.forget_press(at);
+            line.take_back_press(at);
         }
+        self.forget_press(at);
     }
 
     fn growth<'a>(&'a mut self, now: Millis, sensed: &'a Sensed) -> Growth<'a> {

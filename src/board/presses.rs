@@ -193,6 +193,10 @@ impl Line {
     /// Takes back the press at `at`: it was none.
     pub(super) fn forget_press(&mut self, at: Millis) {
         self.pending.retain(|(_, pressed)| *pressed != at);
+    }
+
+    /// The last half-move was not pressed for, if it seemed to be at `at`.
+    pub(super) fn take_back_press(&mut self, at: Millis) {
         if self.plies.last().is_some_and(|ply| ply.pressed == Some(at)) {
             self.plies.change_last(|ply| ply.pressed = None);
         }

@@ -99,7 +99,7 @@ impl PressQueue {
         {
             self.take_last();
         }
-        lines.forget_press(at);
+        lines.take_back_press(at);
     }
 
     fn forget_last(&mut self, lines: &mut Lines) {
