@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::hall::as_published;
 
 /// The numbers that a notice names, where it says that the numbers of its board jump: the last before, and the first after.
-fn jump(event: &Value) -> Option<(u64, u64)> {
+pub fn jump(event: &Value) -> Option<(u64, u64)> {
     let codes = [
         "journal_behind",
         "journal_unsecured",

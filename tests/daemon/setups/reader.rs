@@ -18,6 +18,8 @@ use rumqttc::v5::{
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::numbered::jump;
+
 /// How long a number may be missing before it is asked for: what is under way comes by itself.
 const SOON: Duration = Duration::from_secs(2);
 /// How long until the next question for the same board.
@@ -36,8 +38,12 @@ pub fn digest(event: &Value) -> u64 {
 /// What is known of a board.
 #[derive(Default)]
 struct Told {
-    /// What was handed on, in order: number 1 first.
-    events: Vec<u64>,
+    /// What was handed on, by number.
+    events: BTreeMap<u64, u64>,
+    /// The last number up to which nothing is missing.
+    whole: u64,
+    /// The first number after each jump that was named, and the last one before it.
+    jumps: BTreeMap<u64, u64>,
     /// What came before its turn.
     early: BTreeMap<u64, u64>,
     /// Since when something is missing.
@@ -50,15 +56,21 @@ struct Told {
 impl Told {
     /// The numbers between which something is missing.
     fn gap(&self) -> Option<(u64, u64)> {
-        let after = self.events.len() as u64;
+        let after = self.whole;
         let early = self.early.keys().next().copied();
         let before = early.or_else(|| (self.last > after).then_some(self.last + 1))?;
         Some((after, before))
     }
 
     fn settle(&mut self) {
-        while let Some(content) = self.early.remove(&(self.events.len() as u64 + 1)) {
-            self.events.push(content);
+        while let Some((seq, content)) = self.early.pop_first() {
+            let from = self.jumps.get(&seq);
+            if seq != self.whole + 1 && from.is_none_or(|from| *from > self.whole) {
+                self.early.insert(seq, content);
+                break;
+            }
+            self.events.insert(seq, content);
+            self.whole = seq;
         }
         match self.gap() {
             None => self.missing_since = None,
@@ -107,10 +119,8 @@ impl Ledger {
         let Some(seq) = event["seq"].as_u64() else { return };
         let content = digest(event);
         let told = self.boards.entry(key.clone()).or_default();
-        let known = match usize::try_from(seq)
-            .ok()
-            .and_then(|seq| told.events.get(seq.wrapping_sub(1)))
-        {
+        told.jumps.extend(jump(event).map(|(from, to)| (to, from)));
+        let known = match told.events.get(&seq) {
             Some(known) => Some(*known),
             None => told.early.insert(seq, content),
         };
@@ -220,7 +230,7 @@ impl Reader {
         self.ledger()
             .boards
             .get(key)
-            .map_or_else(Vec::new, |told| told.events.clone())
+            .map_or_else(Vec::new, |told| told.events.values().copied().collect())
     }
 
     /// Numbers that came with two contents.
