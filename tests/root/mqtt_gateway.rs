@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     broker::{self, Mosquitto, PATIENCE, Subscriber},
-    disk::SmallDisk,
+    disk::{ImageDisk, SmallDisk},
     station,
     wiring::Wiring,
 };
@@ -271,6 +271,31 @@ async fn a_disk_is_full(wiring: Wiring) {
         codes.sort();
         assert_eq!(codes, ["disk_full", "journal_recovered", "journal_unsecured"]);
     }
+}
+
+/// Whoever configures that board again needs its numbers, and a journal in memory does not keep them.
+#[tokio::test]
+async fn what_the_broker_has_of_other_boards_stays_where_no_disk_keeps_their_numbers() {
+    let (here, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let at = |name: &str| folder.path().join(name);
+    let Some(disk) = ImageDisk::make(&at("image"), &at("disk")) else {
+        return;
+    };
+    disk.set_read_only(true);
+    let mosquitto = Mosquitto::start(here.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/board/7/#").await;
+    let former = "dgt2mqtt/gw/board/9/game";
+    let game = r#"{"last_seq":5,"game":1}"#.to_owned();
+    subscriber.publish(former, true, game, None).await;
+    let (seven, _) = silent_board(0).await;
+    let config = with_broker_at(&at("disk"), mosquitto.port, &[("7", &seven[..])], Wiring::Alone);
+    let stop = CancellationToken::new();
+    let daemon = tokio::spawn(gateway::run(config, stop.clone()));
+    said_by(&subscriber, "7", "journal_failing").await;
+    stopped_in_time(&stop, daemon).await;
+    let later = Subscriber::new(mosquitto.port, former).await;
+    later.wait("the game of board 9", |got| got.retain).await;
+    drop(disk);
 }
 
 /// Waits until a board says it in an event, and returns that.

@@ -134,12 +134,14 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     }
 
     /// Begins to send, now that the journal has compared the numbers. What the broker retains of the boards that the journal has left
-    /// out is the only place where their numbers are, and stays.
+    /// out is the only place where their numbers are, and stays. So is what it retains of any board where no disk keeps the numbers.
     pub(super) fn settled(&mut self, left_out: &BTreeSet<String>) {
         let mut known = self.core.readback.finish();
         known.forget(left_out);
         self.core.claim.take_over();
-        let former = known.former(&self.core.boards.borrow());
+        let is_kept = !*self.core.unsecured.borrow();
+        let mut former = known.former(&self.core.boards.borrow());
+        former.retain(|_| is_kept);
         tell_former(&former, known.take_left_out(), left_out.is_empty());
         for board in &former {
             self.core.states.clear_once(&self.core.topics, board);
