@@ -123,10 +123,12 @@ impl LeverWatch {
     /// True while the next frame may show that what seemed a press at `pressed` was none.
     #[must_use]
     pub fn may_be_misread(&self, now: Millis, pressed: Millis) -> bool {
-        let is_latest = self
-            .flipped
-            .is_some_and(|(_, at)| at == pressed && self.heard_at == at);
-        self.ticked && is_latest && now.since(pressed) < MISREAD_MS
+        self.last_ticked().is_some_and(|(_, at)| at == pressed) && now.since(pressed) < MISREAD_MS
+    }
+
+    /// The frame with which the lever went over, and when it came, if no other was believed since and it came because a second was over.
+    fn last_ticked(&self) -> Option<(ClockReading, Millis)> {
+        self.flipped.filter(|(_, at)| self.ticked && *at == self.heard_at)
     }
 
     /// Takes in a frame. [`Self::poll`] then gives what it signals.
@@ -262,8 +264,7 @@ impl LeverWatch {
     /// True where `reading`, which came at `now`, shows that the lever did not go over with the last press: it is where it was, and
     /// meanwhile the time of that player ran, and that of the other did not.
     fn was_misread(&self, now: Millis, reading: &ClockReading) -> bool {
-        let latest = self.flipped.filter(|(_, at)| self.ticked && *at == self.heard_at);
-        let Some((flip, at)) = latest else {
+        let Some((flip, at)) = self.last_ticked() else {
             return false;
         };
         let (presser, opponent) = (flip.lever.pressed(), flip.lever.pressed().other());

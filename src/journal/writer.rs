@@ -430,7 +430,7 @@ impl JournalWriter {
         };
         tracing::info!(
             seconds = since.elapsed().as_secs(),
-            "the journal can be written again; nothing in memory was lost"
+            "the journal can be written again, and has what waited in memory"
         );
         self.is_losing = false;
         self.recovered_at = Some(Instant::now());

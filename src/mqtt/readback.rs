@@ -109,7 +109,7 @@ impl ReadBack {
         self.is_compared = false;
     }
 
-    /// Takes what came in, if it is an answer. `is_ours` says which boards are configured.
+    /// Takes what came in at `now`, if it is an answer. `boards` are those that are configured.
     pub(super) fn take(&mut self, topics: &Topics, arrived: &Arrived, boards: &[Id], now: Instant) {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.is_told) = (false, false);

@@ -321,22 +321,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         }
     }
 
-    fn subscription_refused(&mut self, reason: &str) {
-        let (topic, what) = if self.core.readback.is_over() {
-            ("cmd", "no commands")
-        } else {
-            self.core.readback.refused(Instant::now());
-            (
-                "board",
-                "it may not tell which numbers were given out, nor who has our name",
-            )
-        };
-        self.alarm(
-            topic,
-            &format!("{what}: the broker refuses the subscription ({reason})"),
-        );
-    }
-
     fn acked(&mut self, ticket: Ticket) {
         self.refused = None;
         let sent = self.window.answered(ticket);

@@ -133,6 +133,23 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             .count(|figures| (figures.rival, figures.awaited) = (rival, awaited));
     }
 
+    /// Takes note of a subscription that the broker refuses: what is asked for before the publisher sends, or afterwards commands.
+    pub(super) fn subscription_refused(&mut self, reason: &str) {
+        let (topic, what) = if self.core.readback.is_over() {
+            ("cmd", "no commands")
+        } else {
+            self.core.readback.refused(Instant::now());
+            (
+                "board",
+                "it may not tell which numbers were given out, nor who has our name",
+            )
+        };
+        self.alarm(
+            topic,
+            &format!("{what}: the broker refuses the subscription ({reason})"),
+        );
+    }
+
     /// Begins to send, now that the journal has compared the numbers. What the broker retains of the boards that the journal has left
     /// out is the only place where their numbers are, and stays. So is what it retains of any board where no disk keeps the numbers.
     pub(super) fn settled(&mut self, left_out: &BTreeSet<String>) {
