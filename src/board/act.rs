@@ -2,7 +2,7 @@
 //! there.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, File, Move, Rank, Role, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
     fall::MOST_FALLEN,
@@ -456,7 +456,8 @@ pub(super) fn castled_otherwise(stand: &Stand, seen: &Placement, differing: Bitb
     let theirs = [king.0, king.1, rook.0, rook.1].into_iter().collect::<Bitboard>();
     let is_lifted = |s: Square| seen.at(s).is_empty() && before.at(s).color() == Some(!us);
     // A king that stands where castling puts him has castled, and his rook may still be on its way.
-    if king.0.file() == File::E && matches!(king.1.file(), File::C | File::G) {
+    let may_castle_from = king.0.file() == File::E || stand.mode() == CastlingMode::Chess960;
+    if may_castle_from && matches!(king.1.file(), File::C | File::G) {
         return None;
     }
     let at_home = theirs.into_iter().all(|s| s.rank() == us.backrank());

@@ -5,7 +5,7 @@ use shakmaty::{Bitboard, Move, Role, Square};
 
 use super::{
     candidate::Candidate,
-    line::{BEGUN_MS, Line, SLID_MS},
+    line::{BEGUN_MS, Line, stood::SLID_MS},
     occupancy,
     placement::Code,
     sensed::{SCAN_MS, Sensed},

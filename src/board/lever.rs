@@ -232,8 +232,13 @@ impl LeverWatch {
             // The opponent has got time for a press since.
             Age::New
         } else if seconds(reading, presser) < seconds(last, presser) {
-            // The time of a player who has pressed does not run.
-            Age::Old
+            // The time of a player who has pressed does not run. An older frame shows less only where the press gave him time: if
+            // not, the lever has gone back.
+            if self.gained || self.gives {
+                Age::Old
+            } else {
+                Age::New
+            }
         } else if self.gained || shown < then || now.since(*at) >= DELAYED_MS {
             Age::New
         } else {

@@ -3,6 +3,7 @@
 
 mod cost;
 mod kept;
+pub(super) mod stood;
 
 use std::sync::{Arc, OnceLock};
 
@@ -32,12 +33,6 @@ const READ_MS: u64 = 300;
 pub(super) const BEGUN_MS: u64 = 350;
 /// A press that waits this long for its half-move is given up.
 pub(super) const GIVE_UP_MS: u64 = 20_000;
-/// A piece that was read on a square for less than this was on its way.
-pub(super) const SLID_MS: u64 = 600;
-/// A hand that has second thoughts holds a piece over a square for less than this.
-const HOVERED_MS: u64 = 1500;
-/// A piece that a hand has lifted is put down again within this time.
-const SOON_MS: u64 = 5000;
 /// No hand holds a piece that has been missing for this long.
 const HIDDEN_MS: u64 = 10_000;
 
@@ -156,57 +151,20 @@ impl Line {
             .filter(lasts)
             .collect();
         if missing.any() && !sensed.is_felt() {
-            let slid =
-                |s: &Square| sensed.before(*s) == self.placement().at(*s) && sensed.stood_for(*s) < SLID_MS;
-            let slid = missing.into_iter().filter(slid).count() as f32;
-            self.bill.pay(Item::SensorFault, weight::READ_IN_PASSING * slid);
+            let price = |s: Square| stood::price_of_unread(self, s, sensed);
+            let read = missing.into_iter().map(price).sum();
+            self.bill.pay(Item::SensorFault, read);
             // Where several are gone, somebody clears the board or sets the pieces up.
             let gone = self.differing & !sensed.placement().occupied();
-            if gone.count() == 1 && missing.into_iter().all(|s| self.stood_elsewhere(s, sensed)) {
+            if gone.count() == 1
+                && missing
+                    .into_iter()
+                    .all(|s| stood::stood_elsewhere(self, s, sensed))
+            {
                 self.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
             }
             self.hide(missing, sensed);
         }
-    }
-
-    /// `square` shows something else than before. Where it had shown, for a while and since the press for it, the very piece that a
-    /// half-move put elsewhere, where it was never read but in passing, that half-move was rather another one.
-    pub(super) fn left(&mut self, square: Square, sensed: &Sensed) {
-        let was = sensed.before(square);
-        let stood = sensed.slack() == 0 && sensed.stood_for(square) >= SLID_MS;
-        if !was.is_piece() || !stood || was.agrees(self.expects(square)) {
-            return;
-        }
-        let came = sensed.since(square) - sensed.stood_for(square);
-        let is_there = |ply: &Ply| {
-            let to = ply.kind.from_to().map(|(_, to)| to);
-            let in_passing = |to: Square| sensed.before(to) == was && sensed.stood_for(to) < SLID_MS;
-            let is_unread = |to: &Square| {
-                let is_gone = sensed.at(*to).is_empty() && sensed.since(*to) < came;
-                is_gone && (self.faults.silent.contains(*to) || in_passing(*to))
-            };
-            ply.pressed.is_some_and(|pressed| pressed < came)
-                && to
-                    .filter(is_unread)
-                    .is_some_and(|to| self.placement().at(to) == was)
-        };
-        if self.plies.backwards().any(is_there) {
-            self.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
-        }
-    }
-
-    /// True when the piece that had stood on `square`, and is not read there any more, was read on another square for a while soon after
-    /// it had left: no half-move put one like it there.
-    fn stood_elsewhere(&self, square: Square, sensed: &Sensed) -> bool {
-        let (piece, left) = (self.placement().at(square), sensed.since(square));
-        // Where nobody measured when readings came, nobody knows how long a piece stood.
-        if sensed.slack() > 0 || sensed.before(square) != piece || sensed.stood_for(square) < SLID_MS {
-            return false;
-        }
-        let put = |ply: &Ply| ply.kind.from_to().map(|(_, to)| to);
-        let put: Bitboard = self.plies.iter().filter_map(put).collect();
-        let mut others = (!(put | self.placement().squares_of(piece))).into_iter();
-        others.any(|other| sensed.has_stood(other, piece, left, left + SOON_MS, HOVERED_MS))
     }
 
     /// Compares `squares` with what is read there.
@@ -287,6 +245,12 @@ impl Line {
         }
         let mut bill = self.bill;
         bill.add(step);
+        if kind
+            .from_to()
+            .is_some_and(|(from, _)| stood::has_gone_on(self, from, sensed))
+        {
+            bill.pay(Item::SensorFault, weight::READ_IN_PASSING);
+        }
         if let (Some(pressed), Some(at)) = (pressed, at) {
             if is_late(pressed) {
                 bill.pay(Item::Elsewhere, weight::WENT_ON);

@@ -15,7 +15,7 @@ use shakmaty::{Bitboard, Color, Square};
 use super::{
     bill::Item,
     fall::Fall,
-    line::{Glance, Line, Span},
+    line::{Glance, Line, Span, stood},
     ply::{PlyKind, Pruning},
     sensed::Sensed,
     stand::Stand,
@@ -124,7 +124,7 @@ impl Lines {
                     let last = line.plies.last().and_then(|ply| ply.pressed);
                     line.tell_fall(|fall| fall.came_back(square, gone, now, last, self.frozen));
                 }
-                line.left(square, sensed);
+                stood::left(line, square, sensed);
                 line.seen(square, sensed.at(square));
             }
         }

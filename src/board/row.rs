@@ -13,6 +13,9 @@ const SEVERAL: usize = 3;
 /// The pieces of a row that is not read any more vanish within this time (milliseconds): two scans, and a margin.
 const TOGETHER_MS: u64 = 300;
 
+/// Two pieces that a hand puts back side by side are read again further apart, as a rule.
+const AT_ONCE_MS: u64 = 100;
+
 fn rows() -> impl Iterator<Item = Bitboard> {
     let ranks = Rank::ALL.into_iter().map(Bitboard::from_rank);
     ranks.chain(File::ALL.into_iter().map(Bitboard::from_file))
@@ -40,13 +43,44 @@ pub(super) fn vanished(pieces: Bitboard, vanished: impl Fn(Square) -> Option<Mil
     let is_lost = |row: &Bitboard| {
         let of_row = pieces & *row;
         let times: Option<Vec<Millis>> = of_row.into_iter().map(&vanished).collect();
-        let within = times.is_some_and(|times| {
-            let ends = times.iter().min().zip(times.iter().max());
-            ends.is_some_and(|(first, last)| last.since(*first) <= TOGETHER_MS)
-        });
+        let within = times.is_some_and(|times| are_within(times.into_iter(), TOGETHER_MS));
         within && are_many(of_row)
     };
     pieces & rows().filter(is_lost).fold(Bitboard::EMPTY, |all, row| all | row)
+}
+
+/// When a piece was read no more, where it had been read, and when it was read again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Away {
+    pub(super) from: Option<Millis>,
+    pub(super) until: Millis,
+}
+
+/// Of the squares `pieces`, those of a rank or file whose pieces, two or more, vanished at once and were read again at once: no hand
+/// puts back two so quickly, least of all two that are too far apart for one sleeve.
+pub(super) fn blinked(pieces: Bitboard, away: impl Fn(Square) -> Option<Away>) -> Bitboard {
+    let are_read_again = |row: &Bitboard| {
+        let of_row = pieces & *row;
+        let ends = of_row.first().zip(of_row.last());
+        let is_far = ends.is_some_and(|(first, last)| first.distance(last) > SLEEVE);
+        let within = if is_far { TOGETHER_MS } else { AT_ONCE_MS };
+        let times: Option<Vec<Away>> = of_row.into_iter().map(&away).collect();
+        times.is_some_and(|times| {
+            let gone = times.iter().filter_map(|away| away.from);
+            let back = times.iter().map(|away| away.until);
+            times.len() > 1 && are_within(gone, TOGETHER_MS) && are_within(back, within)
+        })
+    };
+    pieces
+        & rows()
+            .filter(are_read_again)
+            .fold(Bitboard::EMPTY, |all, row| all | row)
+}
+
+/// True where all of `times` lie within so many milliseconds.
+fn are_within(times: impl Iterator<Item = Millis> + Clone, ms: u64) -> bool {
+    let ends = times.clone().min().zip(times.max());
+    ends.is_none_or(|(first, last)| last.since(first) <= ms)
 }
 
 #[cfg(test)]
@@ -84,5 +118,35 @@ mod tests {
                 .then_some(Millis(9))),
             Bitboard::EMPTY
         );
+    }
+
+    #[test]
+    fn two_that_vanish_and_are_read_again_at_once_have_not_fallen() {
+        let away = |from, until| {
+            Some(Away {
+                from,
+                until: Millis(until),
+            })
+        };
+        let gone = |until: [u64; 2]| {
+            move |square: Square| {
+                let index = usize::from(square != Square::G2);
+                away(Some(Millis(100 + 80 * index as u64)), until[index])
+            }
+        };
+        let far = of(&[Square::G2, Square::G7]);
+        assert_eq!(blinked(far.with(Square::A4), gone([2000, 2080])), far);
+        assert_eq!(blinked(far, gone([2000, 2600])), Bitboard::EMPTY);
+        let beside = of(&[Square::G2, Square::G3]);
+        assert_eq!(blinked(beside, gone([2000, 2080])), beside);
+        assert_eq!(
+            blinked(beside, gone([2000, 2200])),
+            Bitboard::EMPTY,
+            "a hand puts them back"
+        );
+        assert_eq!(blinked(of(&[Square::G2]), gone([2000; 2])), Bitboard::EMPTY);
+        // One of them came there while nothing was read.
+        let landed = |square: Square| away((square == Square::G7).then_some(Millis(100)), 2000);
+        assert_eq!(blinked(far, landed), far);
     }
 }

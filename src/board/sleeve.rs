@@ -6,12 +6,12 @@ use shakmaty::{Bitboard, Color, Move, Role, Square};
 
 use super::{
     bill::Item,
-    candidate::Candidate,
+    candidate::{Candidate, castled},
     fall::{Fall, Fallen, MOST_FALLEN},
     line::Line,
     placement::Code,
     ply::Ply,
-    row,
+    row::{self, Away},
     sensed::Sensed,
     stand::targets,
     weight,
@@ -31,6 +31,8 @@ const LEFT_MS: u64 = 250;
 const KNOCK_MS: u64 = 260;
 /// No hand lifts a piece and puts it down in so short a time.
 const AT_ONCE_MS: u64 = 60;
+/// A piece that is read so long after its press was not read on its square before: a scan and the line (milliseconds).
+const LATE_MS: u64 = 300;
 /// So many of the last half-moves tell whether the players press for every half-move.
 const LATELY: usize = 6;
 
@@ -165,6 +167,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         return None;
     }
     let moved = last.kind.from_to();
+    let king = moved.filter(|_| last.kind.legal().is_some_and(|mv| mv.role() == Role::King));
     // If nobody read that the moved piece left its square, a missing piece of its kind may be the one
     // that moved.
     let left_unread = |from: &Square| sensed.since(*from) < window.turn_began;
@@ -193,7 +196,10 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
             let window = window.has_displaced(code, left, came);
             // A piece like the one that moved, on the square that this one has left, is rather that one, and the other has moved.
             let is_twin = moved.is_some_and(|(from, to)| *s == from && line.expects(to) == code);
-            sensed.at(*s) == code && !is_twin && window && (knocked || !is_reply(line, home, *s, code))
+            // A rook that stands where castling with that king puts it has castled.
+            let has_castled = king.is_some_and(|(from, to)| castled(from, home) == [to, *s]);
+            let is_other = !is_twin && !has_castled;
+            sensed.at(*s) == code && is_other && window && (knocked || !is_reply(line, home, *s, code))
         };
         let lies = astray.iter().position(displaced);
         let lies = lies.map(|i| astray.swap_remove(i));
@@ -201,8 +207,8 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         by_either |= left > window.pressed;
         let carried = || sensed.read_elsewhere(code, line.placement().squares_of(code), left);
         // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
-        let king = code.piece().is_some_and(|piece| piece.role == Role::King);
-        if king && lies.is_some() {
+        let is_king = code.piece().is_some_and(|piece| piece.role == Role::King);
+        if is_king && lies.is_some() {
             return None;
         }
         if lies.is_some() || window.has_missing(left) && !carried() && !went_dark(left, sensed) {
@@ -238,14 +244,36 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
 fn unread_rows(line: &Line, sensed: &Sensed) -> Bitboard {
     let occupied = sensed.placement().occupied();
     let pieces = line.stand.placement().occupied();
+    // What the last half-move touched tells nothing: the piece may never have been read there.
+    let last = line.plies.last().filter(|last| last.kind.legal().is_some());
+    let touched = last
+        .and_then(|last| last.kind.legal())
+        .map_or(Bitboard::EMPTY, Candidate::touched);
+    // But where it is read long after its press, its rank or file was not read.
+    let came_late = |square: Square| {
+        let pressed = last.and_then(|last| last.pressed);
+        pressed.is_some_and(|pressed| sensed.since(square) > pressed + LATE_MS)
+    };
+    let late = last
+        .and_then(|last| last.kind.from_to())
+        .map(|(_, to)| to)
+        .filter(|to| came_late(*to));
     let vanished = |square| sensed.vanished_at(square, line.stand.placement().at(square));
-    row::unread(pieces & !occupied, occupied) | row::vanished(pieces, vanished)
+    let away = |square| {
+        let from = vanished(square);
+        let is_known = occupied.contains(square) && (from.is_some() || late == Some(square));
+        let until = sensed.seen_at(square).filter(|_| is_known)?;
+        Some(Away { from, until })
+    };
+    let at_rest = pieces & !touched;
+    let of_row = late.map_or(at_rest, |late| at_rest.with(late));
+    row::unread(pieces & !occupied, occupied) | row::vanished(at_rest, vanished) | row::blinked(of_row, away)
 }
 
 /// True when the pieces that fell, as `line` has it, are those of a rank or file that is not read. The last of them may have
 /// vanished a scan later.
 pub(super) fn takes_row_for_fall(line: &Line, sensed: &Sensed) -> bool {
-    let fall = line.faults.fall.filter(|fall| !fall.is_over());
+    let fall = line.faults.fall;
     fall.is_some_and(|fall| (fall.homes() & unread_rows(line, sensed)).any())
 }
 

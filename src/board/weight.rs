@@ -44,6 +44,8 @@ pub const READ_AFTER_ALL: f32 = 3.0;
 pub const READ_BEFORE: f32 = 1.5;
 /// A piece was read on a square in passing only, and is not read there now: it went on, or its chip died just then.
 pub const READ_IN_PASSING: f32 = 3.0;
+/// A piece that was read where it stood, and no more from before its press on: rather it was lifted again, and went on.
+pub const READ_FOR_A_WHILE: f32 = 2.0;
 /// A half-move of a piece that is not read, of which something told: what it took is gone, or it left for a
 /// square that reads nothing.
 pub const UNREAD_BUT_TOLD: f32 = 0.7;

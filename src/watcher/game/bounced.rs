@@ -1,6 +1,6 @@
 //! A lever that springs back, and other second thoughts about presses.
 
-use shakmaty::Color;
+use shakmaty::{Color, Square};
 
 use super::{Press, course::Course, press::PressQueue, record::REACTION_MS, waits::READ_MS};
 use crate::{
@@ -16,6 +16,10 @@ const BOUNCE_MS: u64 = 700;
 const PRESSED_AGAIN_MS: u64 = 3000;
 /// A lever springs back within this time as a rule; few hands press so soon without a half-move.
 const SPRING_MS: u64 = 500;
+/// A hand that has pressed may rest on the lever for as long.
+const HELD_MS: u64 = 1000;
+/// Nobody sees that his opponent has pressed, and reaches the lever, within this time.
+const STILL_THERE_MS: u64 = 300;
 /// Such a lever may be pressed again as late as this.
 const AGAIN_SOON_MS: u64 = 1500;
 
@@ -67,15 +71,20 @@ impl PressQueue {
             return false;
         };
         let (gap, slack) = (sprung.at.since(pressed), sensed.slack());
+        // Whoever presses again sooner than anybody reacts still had his hand on the lever.
+        let at_once = at.since(sprung.at) <= STILL_THERE_MS && gap <= HELD_MS;
         let soon = at.since(sprung.at) <= again_within(gap, slack) + slack && gap <= BOUNCE_MS + slack;
-        // A reading after the first press, other than of its own half-move, shows that a hand was at work. Where nobody measured
-        // the time of a reading, a piece of the opponent's shows it.
-        let last = sensed.last_change();
+        // A reading between the presses, other than of the first one's half-move, shows that a hand was at work. Where nobody measured
+        // the time of a reading, a piece of the opponent's shows it. What is read after the second press tells nothing: that may be
+        // known late.
+        let until_then = |square: &Square| sensed.since(*square) <= at;
+        let mut changed = sensed.changed_since(pressed).into_iter().filter(until_then);
         let is_opponents = |square| best.placement().at(square).color() == Some(sprung.side);
-        let untouched = last <= pressed + READ_MS
-            || last <= pressed + READ_MS + slack
-                && !sensed.changed_since(pressed).into_iter().any(is_opponents);
-        if sprung.side == side || !soon || !untouched || best.awaits() != Some(sprung.at) {
+        let touched = changed.any(|square| match sensed.since(square).since(pressed) {
+            late if late <= READ_MS => false,
+            late => late > READ_MS + slack || is_opponents(square),
+        });
+        if sprung.side == side || !soon && !at_once || touched || best.awaits() != Some(sprung.at) {
             return false;
         }
         self.forget_last(&mut course.lines);

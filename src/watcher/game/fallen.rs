@@ -34,6 +34,9 @@ const MISSED_BY: usize = 4;
 /// came back slowly, as it would on a square that had not read for a while.
 const CLEAR: f64 = 0.95;
 
+/// Pieces of a rank or file that was not read are read again within this time: two scans, and a margin.
+const TOGETHER_MS: u64 = 300;
+
 /// Looks whether missing pieces fell, and whose hand it was. `told` is the press of which that was said as a suspicion.
 pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) -> Option<(Finding, Fall)> {
     let (course, unread) = (trust.course, trust.unread);
@@ -49,7 +52,7 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     if is_unclear && !is_noticed_at_rest(ctx, &fall, trust) || trust.is_unproven(ctx, Some(fall.pressed)) {
         return None;
     }
-    if left_beside_clock(ctx, &fall) {
+    if left_beside_clock(ctx, &fall) || may_come_back_at_once(ctx, &fall) {
         return None;
     }
     // A record that lags behind the readings is not sure enough for an accusation.
@@ -111,6 +114,19 @@ fn left_beside_clock(ctx: &Ctx<'_>, fall: &Fall) -> bool {
     let left = |piece: &Fallen| ctx.sensed.left_at(piece.home, piece.code);
     let mut pieces = fall.pieces();
     pieces.all(|piece| left(piece).is_some_and(|left| ctx.clock.stood_at(left, fall.pressed)))
+}
+
+/// True while one of several pieces has just come back: pieces of a rank or file that was not read come back together.
+fn may_come_back_at_once(ctx: &mut Ctx<'_>, fall: &Fall) -> bool {
+    let back = fall
+        .pieces()
+        .filter(|piece| piece.back)
+        .map(|piece| ctx.sensed.since(piece.home));
+    let Some(back) = back.max().filter(|_| !fall.is_over()) else {
+        return false;
+    };
+    ctx.at(back + TOGETHER_MS);
+    !ctx.passed(back, TOGETHER_MS)
 }
 
 /// True while the player to whom the pieces of `fall` were put back holds another piece, which he lifted before. One hand

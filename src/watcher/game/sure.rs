@@ -1,7 +1,7 @@
 //! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
 //! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
-use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, File, Square, uci::UciMove};
 
 use super::{Made, Open, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
@@ -124,6 +124,7 @@ impl Trust<'_> {
                         || self.may_be_chess960(finding)
                         || self.may_have_wrong_chip(finding)
                         || self.is_check_by_stranger(finding)
+                        || self.rests_on_shown(finding)
                         || self.lacks_since_gap(ctx)
                         || self.began_in_gap(ctx, finding)
                 }
@@ -334,6 +335,22 @@ impl Trust<'_> {
             let stood = |square| stand.placement().at(square) == finding.seen.at(square);
             checkers.into_iter().all(stood)
         })
+    }
+
+    /// True when castling is not allowed because of half-moves alone for which nobody pressed: people may have shown them, and put
+    /// everything back.
+    fn rests_on_shown(&self, finding: &Finding) -> bool {
+        if finding.reason != Some(Reason::CastlingNotAllowed) {
+            return false;
+        }
+        let us = finding.before.turn();
+        let king = finding.before.placement().squares_of(Code::from(us.king()));
+        let corner = |file| Square::from_coords(file, us.backrank());
+        let home = king.with(corner(File::A)).with(corner(File::H));
+        let is_of_home = |(from, to)| home.contains(from) || home.contains(to);
+        let touches = |made: &&Made| made.kind.from_to().is_some_and(is_of_home);
+        let mut touching = self.course.record.iter().filter(touches).peekable();
+        touching.peek().is_some() && touching.all(|made| made.completed_by == CompletedBy::Reply)
     }
 
     /// True when the piece that moved is one of which the game began with more than a set has: a chip that was put into the wrong
