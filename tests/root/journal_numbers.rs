@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use dgt2mqtt::journal::{
-    Journal, KnownNumbers, OutboxRow, Shift, Shifts,
-    backup::{Restore, copy},
+use dgt2mqtt::{
+    event::Event,
+    journal::{
+        Journal, KnownNumbers, OutboxRow, Shift, Shifts,
+        backup::{Restore, copy},
+    },
 };
 use tokio_util::bytes::Bytes;
 
@@ -318,5 +321,71 @@ async fn nor_does_a_restored_one() {
         restore.check().unwrap();
         restore.finish().unwrap();
         goes_on_above_what_memory_sent(&restored, left, landed).await;
+    }
+}
+
+/// A copy is made of a gateway that waits for the name, or has not asked the broker. It is restored where another still has the name, or
+/// after it has taken the name and has sent what it had with other numbers.
+#[tokio::test]
+async fn what_a_copy_had_not_sent_has_no_number_that_another_gave_out() {
+    for (is_anothers, last) in [(true, 20), (true, 200_000_000_000), (false, 200_000_000_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (journal, _) = open(&at("j.sqlite"));
+        append(&journal, "7", 1..=3).await;
+        let restore = Restore::begin(&at("restored.sqlite")).unwrap();
+        copy(&at("j.sqlite"), &restore.fresh()).unwrap();
+        journal.close().await;
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        // The first process after the restore ends before it has asked.
+        let (journal, _) = open(&at("restored.sqlite"));
+        let first = journal.resume("7").await.last_seq + 1;
+        append(&journal, "7", [first]).await;
+        journal.close().await;
+        let (journal, _) = open(&at("restored.sqlite"));
+        if is_anothers {
+            journal.stand_by(false).await;
+        }
+        compared(&journal, known(last, None)).await;
+        let rows = waiting(&journal).await;
+        let events = rows
+            .iter()
+            .map(|row| serde_json::from_slice::<Event>(&row.json).unwrap());
+        let had: Vec<_> = events.map(|event| (event.formerly, event.unsent_as)).collect();
+        let unsent_as = [1, 2, 3, first].map(|seq| (None, Some(format!("gw/7/{seq}"))));
+        assert_eq!(had, unsent_as, "{is_anothers} {last}");
+        assert!(
+            rows[0].seq > last + 64 && rows.is_sorted_by_key(|row| row.seq),
+            "{rows:?}"
+        );
+        journal.close().await;
+    }
+}
+
+/// The broker has some of what the copy had not sent, and none that anybody else sent.
+#[tokio::test]
+async fn what_a_copy_had_not_sent_keeps_its_numbers_where_the_broker_goes_on_from_there() {
+    for (last, ceiling) in [(0, 0), (2, 0), (3, 0), (40, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (journal, _) = open(&at("j.sqlite"));
+        append(&journal, "7", 1..=3).await;
+        let restore = Restore::begin(&at("restored.sqlite")).unwrap();
+        copy(&at("j.sqlite"), &restore.fresh()).unwrap();
+        journal.close().await;
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        let (journal, _) = open(&at("restored.sqlite"));
+        let first = journal.resume("7").await.last_seq + 1;
+        append(&journal, "7", [first]).await;
+        let known = KnownNumbers {
+            last,
+            ceiling,
+            ..KnownNumbers::default()
+        };
+        assert_eq!(compared(&journal, Some(known)).await, [""; 0], "{last}");
+        assert_eq!(seqs(&waiting(&journal).await), [1, 2, 3, first]);
+        journal.close().await;
     }
 }
