@@ -5,6 +5,7 @@
 //! interrupted before leaves no journal, and never half of one.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File, OpenOptions},
     io,
     os::unix::fs::{MetadataExt, OpenOptionsExt, fchown},
@@ -13,6 +14,8 @@ use std::{
 
 use super::{
     batch::Batch,
+    copied::Copied,
+    entry::Resume,
     error::{JournalError, io_error},
     numbers::fresh_range,
     open::{lock, open_sound, set_aside},
@@ -145,6 +148,9 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     let resumes = store.resumes()?;
     let highest = resumes.values().map(|resume| resume.last_seq).max();
     let base = fresh_range(highest.unwrap_or(0).max(store.seq_base()?));
+    if let Some(floors) = store.floors()? {
+        note_unsent(store, &resumes, floors, base)?;
+    }
     let boards = resumes.into_keys().map(|board| (board, (base, None)));
     let batch = Batch {
         snapshots: boards.collect(),
@@ -152,11 +158,29 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     };
     store.write(&batch, wall_ms())?;
     store.set_seq_base(base)?;
-    // What was not sent when the copy was made may have been sent since, under the numbers that it has.
-    store.forget_floors()?;
     // What no disk secured then is below the base as well.
     store.say_secured()?;
     store.say_restored(base)
+}
+
+/// Notes up to which number the boards had sent their events when the copy was made, as its `floors` say, and where they stood. What they
+/// had not sent may have been sent since, and the comparison with the broker tells.
+fn note_unsent(
+    store: &Store,
+    resumes: &BTreeMap<String, Resume>,
+    mut floors: BTreeMap<String, u64>,
+    base: u64,
+) -> rusqlite::Result<()> {
+    let others = store.seq_base()?;
+    // The copy may be of a journal that was restored itself, and has not compared its numbers since.
+    let mut copied = store.copied()?;
+    for (board, resume) in resumes {
+        floors.entry(board.clone()).or_insert(others);
+        let last = resume.last_seq;
+        copied.entry(board.clone()).or_insert(Copied { last, base }).base = base;
+    }
+    store.set_floors(&floors)?;
+    store.set_copied(&copied)
 }
 
 /// Gives a file that root made in the daemon's folder to the daemon. If the daemon's user put a link in its place, this

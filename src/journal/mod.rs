@@ -17,6 +17,7 @@ pub mod backup;
 mod batch;
 mod budget;
 pub mod commands;
+mod copied;
 mod entry;
 mod error;
 mod handle;

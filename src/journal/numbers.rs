@@ -12,7 +12,7 @@ use super::entry::KnownNumbers;
 use crate::event::{Event, WITHOUT_CLOCK};
 
 /// Lies between the highest number known and the next one if the wall clock does not help.
-const MARGIN: u64 = 1_000_000;
+pub(super) const MARGIN: u64 = 1_000_000;
 /// As many numbers pass in each millisecond. No board gives out so many: so who jumps later begins above all that another has given
 /// out after its own jump, also where the broker does not know of it yet.
 const PER_MS: u64 = 64;

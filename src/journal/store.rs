@@ -6,6 +6,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{
     batch::{Batch, Lifted, NewCommand},
+    copied::Copied,
     entry::{CommandRecord, OutboxRow, Resume},
     jump::Jumps,
 };
@@ -340,6 +341,18 @@ impl Store {
         set_floors(&self.connection, floors)
     }
 
+    /// Where boards stood when the copy was made that the file is; none of a file that is no copy, or that had sent all.
+    pub(crate) fn copied(&self) -> rusqlite::Result<BTreeMap<String, Copied>> {
+        let json = meta(&self.connection, "copied")?;
+        Ok(json
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default())
+    }
+
+    pub(crate) fn set_copied(&self, copied: &BTreeMap<String, Copied>) -> rusqlite::Result<()> {
+        serde_json::to_string(copied).map_or(Ok(()), |json| set_meta(&self.connection, "copied", &json))
+    }
+
     /// Notes that all numbers can have been sent.
     pub(crate) fn forget_floors(&self) -> rusqlite::Result<()> {
         remove_meta(&self.connection, "floors")
@@ -371,6 +384,7 @@ impl Store {
         if let Some(era) = &batch.compared {
             // Whatever the journal has by now can be sent.
             remove_meta(&transaction, "floors")?;
+            remove_meta(&transaction, "copied")?;
             set_era(&transaction, era)?;
             remove_meta(&transaction, "unsecured")?;
         }

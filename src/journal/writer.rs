@@ -21,6 +21,7 @@ use self::leave::Leaving;
 use super::{
     age::Hours,
     batch::{Batch, numbered},
+    copied::Copied,
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
@@ -73,6 +74,8 @@ pub(super) struct JournalWriter {
     jumps: Jumps,
     /// The last number of each board that was given out before this process, or that a broker knows.
     floors: BTreeMap<String, u64>,
+    /// Where boards of a restored journal stood that may have sent since what its copy had not sent.
+    copied: BTreeMap<String, Copied>,
     /// The last game of each board at the start.
     games: BTreeMap<String, u32>,
     /// The last number of each board that the disk had at the start.
@@ -136,6 +139,7 @@ impl JournalWriter {
         let is_unsecured = ready.is_unsecured;
         let mut writer = Self {
             floors: ready.floors,
+            copied: ready.store.copied()?,
             games,
             opened: last_seqs.collect(),
             unanswered: BTreeMap::new(),

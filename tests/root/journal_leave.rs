@@ -70,7 +70,7 @@ pub async fn dying(disk: &ImageDisk, journal: &Journal) {
 }
 
 /// What is on the disk after a write that the disk refused.
-fn leave_on_disk(path: &Path, event: &Event) {
+pub fn leave_on_disk(path: &Path, event: &Event) {
     let file = rusqlite::Connection::open(path).unwrap();
     let json = serde_json::to_string(event).unwrap();
     file.execute(

@@ -2,13 +2,19 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use dgt2mqtt::journal::{Journal, KnownNumbers, OutboxRow, Shift, Shifts};
+use dgt2mqtt::{
+    event::Event,
+    journal::{
+        Journal, KnownNumbers, OutboxRow, Shift, Shifts,
+        backup::{Restore, copy},
+    },
+};
 use tokio_util::bytes::Bytes;
 
 use crate::{
     journal_faults::{codes, open},
-    journal_leave::{FAR, behind_ten, card, compared, dying, seqs},
-    journal_place::{append, said},
+    journal_leave::{FAR, behind_ten, card, compared, dying, leave_on_disk, seqs},
+    journal_place::{append, event, said},
 };
 
 fn known(last: u64, left: Option<Shifts>) -> Option<KnownNumbers> {
@@ -238,4 +244,148 @@ async fn what_a_damaged_journal_had_not_sent_has_no_number_that_another_gave_out
     let last_seqs = [journal.resume("7").await, journal.resume("8").await].map(|resume| resume.last_seq);
     assert!(last_seqs[0] >= rows[2].seq && last_seqs[1] >= rows[4].seq);
     journal.close().await;
+}
+
+/// What the broker has of numbers that left their range behind number 10 a minute ago, or a minute ahead of a clock that is behind.
+fn left(path: &Path, is_clock_behind: bool) -> Shifts {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.unwrap().as_secs();
+    let at = if is_clock_behind { now + 60 } else { now - 60 };
+    Shifts {
+        eras: vec![era(path)],
+        shifts: vec![Shift {
+            floor: 10,
+            base: at * 64_000,
+            sent: 10,
+            stored: 10,
+        }],
+    }
+}
+
+/// Ten events at `path` that a broker has, and what a refused write has left there besides.
+async fn an_evening(path: &Path, landed: Option<u64>) {
+    let (journal, _) = open(path);
+    append(&journal, "7", 1..=10).await;
+    compared(&journal, None).await;
+    journal.acked((1..=10).collect()).await;
+    journal.close().await;
+    if let Some(seq) = landed {
+        leave_on_disk(path, &event("7", seq));
+    }
+}
+
+/// Holds that the journal at `path`, which goes on in a range of its own, gives no number to another event that was sent from memory, and
+/// that an event which was sent so keeps its number.
+async fn goes_on_above_what_memory_sent(path: &Path, left: Shifts, landed: Option<u64>) {
+    let base = left.shifts[0].base;
+    let (journal, _) = open(path);
+    let first = journal.resume("7").await.last_seq + 1;
+    append(&journal, "7", [first]).await;
+    compared(&journal, known(base + 3, Some(left))).await;
+    let rows = waiting(&journal).await;
+    let (again, new) = rows.split_at(rows.len() - 1);
+    let sent: Vec<u64> = landed.map(|seq| base + seq - 10).into_iter().collect();
+    assert_eq!(seqs(again), sent, "{rows:?}");
+    assert!(new[0].seq > base + 67, "{rows:?}");
+    assert_eq!(journal.resume("7").await.last_seq, new[0].seq);
+    assert!(journal.resume("8").await.last_seq > FAR);
+    journal.close().await;
+}
+
+/// The card dies, events go out from memory, and the repaired file is damaged. The machine has no battery for its clock.
+#[tokio::test]
+async fn a_damaged_journal_gives_no_number_again_that_was_sent_from_memory() {
+    let cases = [(false, None), (true, None), (false, Some(11)), (true, Some(11))];
+    for (is_clock_behind, landed) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        an_evening(&path, landed).await;
+        let left = left(&path, is_clock_behind);
+        damage_an_index(&path);
+        goes_on_above_what_memory_sent(&path, left, landed).await;
+    }
+}
+
+/// The same where a backup of that evening goes on a new card.
+#[tokio::test]
+async fn nor_does_a_restored_one() {
+    let cases = [(false, None), (true, None), (false, Some(11)), (true, Some(11))];
+    for (is_clock_behind, landed) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        an_evening(&path, landed).await;
+        let left = left(&path, is_clock_behind);
+        let restored = folder.path().join("restored.sqlite");
+        let restore = Restore::begin(&restored).unwrap();
+        copy(&path, &restore.fresh()).unwrap();
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        goes_on_above_what_memory_sent(&restored, left, landed).await;
+    }
+}
+
+/// A copy is made of a gateway that waits for the name, or has not asked the broker. It is restored where another still has the name, or
+/// after it has taken the name and has sent what it had with other numbers.
+#[tokio::test]
+async fn what_a_copy_had_not_sent_has_no_number_that_another_gave_out() {
+    for (is_anothers, last) in [(true, 20), (true, 200_000_000_000), (false, 200_000_000_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (journal, _) = open(&at("j.sqlite"));
+        append(&journal, "7", 1..=3).await;
+        let restore = Restore::begin(&at("restored.sqlite")).unwrap();
+        copy(&at("j.sqlite"), &restore.fresh()).unwrap();
+        journal.close().await;
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        // The first process after the restore ends before it has asked.
+        let (journal, _) = open(&at("restored.sqlite"));
+        let first = journal.resume("7").await.last_seq + 1;
+        append(&journal, "7", [first]).await;
+        journal.close().await;
+        let (journal, _) = open(&at("restored.sqlite"));
+        if is_anothers {
+            journal.stand_by(false).await;
+        }
+        compared(&journal, known(last, None)).await;
+        let rows = waiting(&journal).await;
+        let events = rows
+            .iter()
+            .map(|row| serde_json::from_slice::<Event>(&row.json).unwrap());
+        let had: Vec<_> = events.map(|event| (event.formerly, event.unsent_as)).collect();
+        let unsent_as = [1, 2, 3, first].map(|seq| (None, Some(format!("gw/7/{seq}"))));
+        assert_eq!(had, unsent_as, "{is_anothers} {last}");
+        assert!(
+            rows[0].seq > last + 64 && rows.is_sorted_by_key(|row| row.seq),
+            "{rows:?}"
+        );
+        journal.close().await;
+    }
+}
+
+/// The broker has some of what the copy had not sent, and none that anybody else sent.
+#[tokio::test]
+async fn what_a_copy_had_not_sent_keeps_its_numbers_where_the_broker_goes_on_from_there() {
+    for (last, ceiling) in [(0, 0), (2, 0), (3, 0), (40, 0)] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (journal, _) = open(&at("j.sqlite"));
+        append(&journal, "7", 1..=3).await;
+        let restore = Restore::begin(&at("restored.sqlite")).unwrap();
+        copy(&at("j.sqlite"), &restore.fresh()).unwrap();
+        journal.close().await;
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        let (journal, _) = open(&at("restored.sqlite"));
+        let first = journal.resume("7").await.last_seq + 1;
+        append(&journal, "7", [first]).await;
+        let known = KnownNumbers {
+            last,
+            ceiling,
+            ..KnownNumbers::default()
+        };
+        assert_eq!(compared(&journal, Some(known)).await, [""; 0], "{last}");
+        assert_eq!(seqs(&waiting(&journal).await), [1, 2, 3, first]);
+        journal.close().await;
+    }
 }

@@ -210,6 +210,7 @@ impl JournalWriter {
         store.set_jumps(&self.jumps)?;
         if !self.is_compared {
             store.set_floors(&self.floors)?;
+            store.set_copied(&self.copied)?;
         }
         store.set_era(&self.era)
     }

@@ -7,7 +7,7 @@
 //! A write that the disk refused may be on it all the same, and the next process reads events there that went out under other numbers.
 //! The broker keeps with the ceiling of a board how its numbers changed, and the next process changes them in the same way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::JournalWriter;
 use crate::{
@@ -138,30 +138,12 @@ impl JournalWriter {
     /// the jumps that that process may not have told.
     pub(super) fn shift_again(&mut self) {
         let mut lifted = self.pending.lifted.take().unwrap_or_default();
-        let is_of_us = |left: &&Shifts| left.eras.contains(&self.era);
-        let known = self.beyond.iter().filter_map(|(board, known)| {
-            let left = known.left.as_ref().filter(is_of_us)?;
-            Some((board.clone(), left.shifts.clone()))
-        });
+        let known = self.beyond.iter();
+        let known = known
+            .filter_map(|(board, known)| Some((board.clone(), self.left_before(board, known)?.to_owned())));
         for (board, shifts) in known.collect::<Vec<_>>() {
-            if self.shifts.contains_key(&board) {
-                // This process made them.
-                continue;
-            }
-            let floor = self.floor(&board);
-            // What this run wrote was not sent: the disk may be older than the change was.
-            let opened = self.opened.get(&board).copied().unwrap_or(0);
-            let stored = |shift: &Shift| shift.stored.min(opened);
-            // No more than these can have been in a write that was refused.
-            let refused =
-                |shift: &Shift| floor.min(shift.floor.saturating_add(self.settings.max_in_memory as u64));
-            let sent = |shift: &Shift| stored(shift).max(refused(shift));
-            let is_shifted =
-                |shift: &&Shift| shift.floor < sent(shift) && floor.max(stored(shift)) < shift.base;
-            // The disk has what left with the first of them that found something there.
-            if let Some(shift) = shifts.iter().find(is_shifted) {
-                let sent = sent(shift);
-                let lift = self.again(&board, *shift);
+            if let Some((shift, sent)) = self.found_of(&board, &shifts) {
+                let lift = self.again(&board, shift);
                 self.lift_board(&board, &lift, &mut lifted);
                 // What this process has taken was not sent.
                 self.floors.insert(board.clone(), lift.seq(sent));
@@ -177,6 +159,45 @@ impl JournalWriter {
             self.shifts.insert(board, shifts);
         }
         self.pending.lifted = Some(lifted);
+    }
+
+    /// True where the disk has events of `board` that a former process sent under other numbers.
+    pub(super) fn has_what_left(&self, board: &str, known: &KnownNumbers) -> bool {
+        let shifts = self.left_before(board, known);
+        shifts.is_some_and(|shifts| self.found_of(board, shifts).is_some())
+    }
+
+    /// How numbers of `board` left their range in former processes, as a broker knows; none where this process made it so, or has done so
+    /// again.
+    fn left_before<'a>(&self, board: &str, known: &'a KnownNumbers) -> Option<&'a [Shift]> {
+        let left = known.left.as_ref();
+        let left = left.filter(|left| left.eras.contains(&self.era) && !self.shifts.contains_key(board));
+        left.map(|left| left.shifts.as_slice())
+    }
+
+    /// The first of `shifts` that found something on the disk, with the last number that it found: the disk has it as it was before that.
+    fn found_of(&self, board: &str, shifts: &[Shift]) -> Option<(Shift, u64)> {
+        let mut shifts = shifts.iter();
+        shifts.find_map(|shift| Some((*shift, self.last_that_left(board, shift)?)))
+    }
+
+    /// The last number of an event of `board` that the disk has as it was before `shift`; none where it has no such event. Where the journal
+    /// was damaged or restored, its board stands at a number which no event has had, and which tells nothing: it may lie on either side of
+    /// those after the shift.
+    fn last_that_left(&self, board: &str, shift: &Shift) -> Option<u64> {
+        // What this run wrote was not sent: the disk may be older than the change was.
+        let opened = self.opened.get(board).copied().unwrap_or(0);
+        // No more than these can have been in a write that was refused.
+        let refused = shift.floor.saturating_add(self.settings.max_in_memory as u64);
+        let most = shift.stored.min(opened).max(refused.min(self.floor(board)));
+        let numbers: BTreeSet<u64> = self
+            .stored_behind(board, shift.floor)
+            .into_values()
+            .filter(|seq| *seq <= most)
+            .collect();
+        // A disk that has the change has nothing between floor and base.
+        let is_before = numbers.first().is_some_and(|first| *first <= shift.base);
+        numbers.last().copied().filter(|_| is_before)
     }
 
     fn again(&self, board: &str, shift: Shift) -> Lift {

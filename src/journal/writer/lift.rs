@@ -41,6 +41,7 @@ impl JournalWriter {
         self.look_for_numbers(known.as_ref());
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
+        self.raise_floors_of_copy(&known);
         known.retain(|board, known| self.is_beyond(board, known));
         // What a connection was told that has ended is not true any more, and nobody waits there.
         (self.beyond, self.waiting) = (known, None);
@@ -76,9 +77,23 @@ impl JournalWriter {
             .send_if_modified(|told| std::mem::replace(told, is) != is);
     }
 
-    /// True where a broker knows numbers of a board that the journal does not.
+    /// Has a restored journal know what it has sent since its copy was made, as far as the broker tells. Where another gateway had the
+    /// name, its numbers tell nothing of that.
+    fn raise_floors_of_copy(&mut self, known: &BTreeMap<String, KnownNumbers>) {
+        for (board, copied) in &self.copied {
+            let known = known.get(board).filter(|_| !self.unanswered.contains_key(board));
+            if let Some(sent) = known.and_then(|known| copied.sent_since(known)) {
+                let floor = self.floors.entry(board.clone()).or_default();
+                *floor = sent.max(*floor);
+            }
+        }
+    }
+
+    /// True where a broker knows numbers of a board that the journal does not, or under which its events were sent.
     fn is_beyond(&self, board: &str, known: &KnownNumbers) -> bool {
-        known.is_above(self.certain(board)) || known.game > self.games_sent(board, self.floor(board))
+        let is_above = known.is_above(self.certain(board));
+        let is_later_game = known.game > self.games_sent(board, self.floor(board));
+        is_above || is_later_game || self.has_what_left(board, known)
     }
 
     /// Leaves out boards that are not configured and that the journal does not know, where it would know more than `most` with them.
@@ -241,10 +256,7 @@ impl JournalWriter {
 
     /// The numbers above `seq` that a board has by now.
     pub(super) fn numbers_behind(&self, board: &str, seq: u64) -> Vec<u64> {
-        let mut stored = self.store.numbers_behind(board, seq).unwrap_or_else(|error| {
-            tracing::warn!(%error, "cannot find the numbers of board {board}");
-            BTreeMap::new()
-        });
+        let mut stored = self.stored_behind(board, seq);
         if let Some(lifted) = &self.pending.lifted {
             let own = lifted.rows.iter().filter(|(_, row)| row.board == board);
             stored.extend(own.map(|(n, row)| (*n, row.seq)));
@@ -253,6 +265,14 @@ impl JournalWriter {
         let pending = pending.map(|new| new.row.seq);
         let last = self.resume(board).last_seq;
         stored.into_values().chain(pending).chain([last]).collect()
+    }
+
+    /// The numbers above `seq` that the disk has of a board, by position.
+    pub(super) fn stored_behind(&self, board: &str, seq: u64) -> BTreeMap<u64, u64> {
+        self.store.numbers_behind(board, seq).unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot find the numbers of board {board}");
+            BTreeMap::new()
+        })
     }
 
     /// How the numbers of a board jump.
