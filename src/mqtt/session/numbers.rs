@@ -53,6 +53,9 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) async fn advance(&mut self) {
         let now = Instant::now();
         let core = &mut *self.core;
+        if core.readback.asks(now) && self.link.unsubscribe(&core.topics.echo()).is_ok() {
+            core.readback.asked(now);
+        }
         let has_heard = core.readback.has_heard(now);
         if has_heard {
             core.claim.heard(now);
