@@ -36,7 +36,7 @@ enum Stage {
     #[default]
     Unasked,
     /// Answers may still come.
-    Hearing(Silence),
+    Hearing(Hearing),
     /// The publisher has heard itself and not of all its boards. It waits until then, after each answer anew, but not beyond the second
     /// instant: another may publish there all the time.
     HearingOn(Instant, Instant),
@@ -50,7 +50,7 @@ enum Stage {
 
 /// How the publisher knows that nothing more comes, where it does not hear itself.
 #[derive(Clone, Copy, Debug)]
-enum Silence {
+enum Hearing {
     /// The broker has not acknowledged what was asked.
     NotYet,
     /// It has, and nothing came since. It is asked again at that time.
@@ -101,7 +101,7 @@ impl ReadBack {
         (self.is_asked, self.hears, self.is_kept_from) = (false, false, false);
         self.owes_since = Some(now);
         self.echoes = self.broken_off < most;
-        self.stage = Stage::Hearing(Silence::NotYet);
+        self.stage = Stage::Hearing(Hearing::NotYet);
         self.known = KnownBoards::default();
         self.echoes
     }
@@ -127,6 +127,7 @@ impl ReadBack {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.is_told) = (false, false);
             (self.hears, self.was_heard, self.broken_off) = (true, true, 0);
+            self.owes_since = None;
             return self.heard_itself(boards, now);
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
@@ -137,8 +138,8 @@ impl ReadBack {
             return;
         }
         match &mut self.stage {
-            Stage::Hearing(silence @ (Silence::Until(_) | Silence::Asked)) => {
-                *silence = Silence::Until(now + SILENCE);
+            Stage::Hearing(silence @ (Hearing::Until(_) | Hearing::Asked)) => {
+                *silence = Hearing::Until(now + SILENCE);
             }
             Stage::HearingOn(until, _) => *until = now + BELATED.0,
             _ => {}
@@ -163,7 +164,7 @@ impl ReadBack {
     pub(super) fn due(&self) -> Option<Instant> {
         match self.stage {
             Stage::HearingOn(until, latest) => Some(until.min(latest)),
-            Stage::Hearing(Silence::Until(until)) if !self.is_asked => Some(until),
+            Stage::Hearing(Hearing::Until(until)) if !self.is_asked => Some(until),
             _ => None,
         }
     }
@@ -187,38 +188,38 @@ impl ReadBack {
         self.acknowledged(now);
     }
 
-    /// Ends the hearing: nothing more will come.
-    pub(super) fn end(&mut self) {
-        if matches!(self.stage, Stage::Hearing(_)) {
-            self.stage = Stage::Heard;
-        }
+    /// Notes that the broker has refused the message to ourselves. What it retains may still be on its way: it waits where we have to
+    /// acknowledge others before.
+    pub(super) fn echo_refused(&mut self, now: Instant) {
+        self.echoes = false;
+        self.acknowledged(now);
     }
 
     /// What the broker retains comes now, if it comes. The publisher does not wait again for one that let it wait in vain.
     fn acknowledged(&mut self, now: Instant) {
         let is_in_vain = self.is_compared && (self.is_deaf || !self.echoes);
         let patience = if is_in_vain { Duration::ZERO } else { SILENCE };
-        if let Stage::Hearing(silence @ Silence::NotYet) = &mut self.stage {
-            *silence = Silence::Until(now + patience);
+        if let Stage::Hearing(silence @ Hearing::NotYet) = &mut self.stage {
+            *silence = Hearing::Until(now + patience);
         }
     }
 
     /// True where the broker is to be asked whether it has more: after a silence, and by something that needs no right.
     pub(super) fn asks(&self, now: Instant) -> bool {
-        let is_silent = matches!(self.stage, Stage::Hearing(Silence::Until(until)) if until <= now);
+        let is_silent = matches!(self.stage, Stage::Hearing(Hearing::Until(until)) if until <= now);
         is_silent && !self.is_asked
     }
 
     /// Notes that the broker is asked.
     pub(super) fn asked(&mut self, now: Instant) {
         (self.is_asked, self.owes_since) = (true, Some(now));
-        self.stage = Stage::Hearing(Silence::Asked);
+        self.stage = Stage::Hearing(Hearing::Asked);
     }
 
     /// Notes that the broker has answered. If nothing came since it was asked, nothing more will come.
     pub(super) fn answered(&mut self) {
         (self.is_asked, self.owes_since) = (false, None);
-        if !matches!(self.stage, Stage::Hearing(Silence::Asked)) {
+        if !matches!(self.stage, Stage::Hearing(Hearing::Asked)) {
             return;
         }
         self.is_deaf |= self.echoes;
@@ -363,6 +364,30 @@ mod tests {
         without.asked(late + SILENCE);
         without.answered();
         assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
+    }
+
+    /// It keeps back what it retains beyond so many messages, until we have acknowledged those.
+    #[test]
+    fn what_comes_before_the_brokers_answer_puts_the_end_off() {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let start = Instant::now();
+        let later = |silences| start + silences * SILENCE;
+        let mut readback = ReadBack::default();
+        readback.begin(start);
+        readback.subscribed(start);
+        readback.echo_refused(start);
+        assert!(!readback.has_heard(start), "a refusal ends nothing");
+        readback.asked(later(1));
+        readback.take(&topics, &game("7"), &[], later(2));
+        readback.answered();
+        assert!(!readback.has_heard(later(2)) && !readback.asks(later(2)));
+        readback.asked(later(3));
+        readback.answered();
+        assert!(readback.has_heard(later(3)));
+        assert_eq!(readback.finish().numbers().len(), 1);
+        readback.begin(later(4));
+        readback.echo_refused(later(4));
+        assert!(readback.asks(later(4)), "it has waited for that once");
     }
 
     /// It has boards of which it does not tell, for all that we know.

@@ -374,8 +374,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.ceilings.refused(board);
                 self.alarm(&self.core.topics.numbers(board), reason);
             }
-            // The message to ourselves will not come back.
-            Sent::Echo => self.core.readback.end(),
+            Sent::Echo => self.core.readback.echo_refused(now),
             // No other gateway hears of it, and so no answer will come.
             Sent::Claim => {
                 self.core.claim.answered(ticket, false, now);

@@ -75,7 +75,9 @@ async fn told_up_to_100(subscriber: &Subscriber, others: usize) {
         let game = r#"{"last_seq":100,"game":1}"#;
         subscriber.publish(&topic, true, game, None).await;
     }
-    subscriber.wait("the last of them", |got| got.topic.ends_with("/8/game")).await;
+    subscriber
+        .wait("the last of them", |got| got.topic.ends_with("/8/game"))
+        .await;
 }
 
 /// The journal of the station is behind what the broker knows: nothing may go out under its numbers.
@@ -87,6 +89,28 @@ async fn finds_that_it_is_behind(station: Station, subscriber: &Subscriber) {
     station.shut_down().await;
 }
 
+/// A broker hands out so many retained messages, and the others as those are acknowledged.
+#[tokio::test]
+async fn where_our_own_message_is_refused_the_broker_is_heard_out_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("acl");
+    let rights = "topic read dgt2mqtt/#\ntopic write dgt2mqtt/gw/board/#\ntopic write dgt2mqtt/gw/status\n";
+    fs::write(&rules, rights).unwrap();
+    let quiet = Mosquitto::start(folder.path(), "");
+    let filler = Subscriber::new(quiet.port, "dgt2mqtt/#").await;
+    told_up_to_100(&filler, 300).await;
+    let saved = quiet.saved();
+    drop(quiet);
+    let access = format!("allow_anonymous true\nacl_file {}", rules.display());
+    let mut broker = Mosquitto::start_refusing(folder.path(), &access);
+    broker.crash(Some(&saved));
+    let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
+    let station = Station::start(folder.path(), plain(vec![broker.url()]));
+    station.feed("7", 1..=3).await;
+    station.feed("8", 1..=3).await;
+    finds_that_it_is_behind(station, &subscriber).await;
+}
+
 /// A connection that breaks off at the first answer tells nothing of our own message.
 #[tokio::test]
 async fn a_line_that_breaks_off_and_then_stands_still_hides_no_number() {
@@ -94,7 +118,10 @@ async fn a_line_that_breaks_off_and_then_stands_still_hides_no_number() {
     let broker = Mosquitto::start(folder.path(), "");
     let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
     told_up_to_100(&subscriber, 0).await;
-    let faults = [Fault::CutAtMessage, Fault::StillAfterGrant(Duration::from_secs(5))];
+    let faults = [
+        Fault::CutAtMessage,
+        Fault::StillAfterGrant(Duration::from_secs(5)),
+    ];
     let proxy = Proxy::before(broker.port, &faults, Fault::None).await;
     let station = Station::start(folder.path(), plain(vec![proxy.url.clone()]));
     station.feed("7", 1..=3).await;
