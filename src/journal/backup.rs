@@ -154,6 +154,7 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     store.set_seq_base(base)?;
     // What was not sent when the copy was made may have been sent since, under the numbers that it has.
     store.forget_floors()?;
+    store.forget_runs()?;
     // What no disk secured then is below the base as well.
     store.say_secured()?;
     store.say_restored(base)

@@ -21,6 +21,7 @@ use super::{
     jump::Jumps,
     numbers::fresh_range,
     place::{self, beside},
+    runs::KnownRuns,
     salvage::Salvage,
     store::{Store, TABLES_VERSION},
 };
@@ -42,6 +43,8 @@ pub(crate) struct Ready {
     pub(crate) seq_base: u64,
     /// The last number of each board that can have been sent.
     pub(crate) floors: BTreeMap<String, u64>,
+    /// The runs that may have sent events of it.
+    pub(crate) runs: KnownRuns,
     /// True where more numbers may have been given out than the journal has.
     pub(crate) is_unsecured: bool,
     /// True where there is a journal that cannot be read.
@@ -111,6 +114,7 @@ pub(super) fn open_read_only(path: &Path, gateway: &str, was_here: bool) -> Resu
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
         floors: floors(&store, is_marked).map_err(sqlite)?,
+        runs: store.runs().map_err(sqlite)?,
         is_unsecured: is_marked || store.is_unsecured().map_err(sqlite)?,
         is_unread,
         store,
@@ -220,6 +224,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Resul
     store.set_gateway(gateway).map_err(sqlite)?;
     Ok(Ready {
         floors: floors(&store, false).map_err(sqlite)?,
+        runs: store.runs().map_err(sqlite)?,
         is_unsecured: store.is_unsecured().map_err(sqlite)?,
         store,
         identity,

@@ -17,7 +17,10 @@ use std::{
 use tokio::task::JoinSet;
 
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
-use crate::{config::Id, journal::Journal};
+use crate::{
+    config::Id,
+    journal::{Journal, LastRun},
+};
 
 /// How long to wait for a broker that does not let us hear ourselves, from when it has acknowledged what we sent.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -244,9 +247,9 @@ impl ReadBack {
         matches!(self.stage, Stage::Heard)
     }
 
-    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `is_anothers` where
-    /// another gateway had the name last: it may have ended before this one could know of it.
-    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool) -> bool {
+    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `last` is the run that had the
+    /// name last: one of another gateway may have ended before this one could know of it.
+    pub(super) fn compare(&mut self, journal: &Journal, last: Option<LastRun>) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
@@ -255,8 +258,8 @@ impl ReadBack {
             let known = (tells_all || !known.is_empty()).then_some(known);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
-                if is_anothers {
-                    journal.stand_by(false).await;
+                if let Some(last) = last {
+                    journal.follow(last).await;
                 }
                 journal.reconcile(known).await.await.ok()
             });
@@ -415,7 +418,7 @@ mod tests {
             }
             readback.take(&topics, &arrived(topics.echo(), ""), &[], Instant::now());
             assert!(readback.has_heard(Instant::now()));
-            readback.compare(&journal, false);
+            readback.compare(&journal, None);
             let mut disputed = journal.disputed();
             let said = tokio::select! {
                 _ = readback.settled() => Vec::new(),

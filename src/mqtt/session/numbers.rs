@@ -62,11 +62,10 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         core.claim.tick(now);
         core.alarms.tell_left_out(now);
-        let is_anothers = core.claim.was_of_another(core.journal.identity());
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
         let may_compare = !was_taken && has_heard && core.claim.holds();
-        if may_compare && core.readback.compare(&core.journal, is_anothers) {
+        if may_compare && core.readback.compare(&core.journal, core.claim.last_run()) {
             self.begin();
         }
         self.speak();
