@@ -80,9 +80,15 @@ fn open_once(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, Journa
         // On a full disk SQLite may say no more than that it cannot make a file.
         let is_of_disk = error.is_of_the_disk() || place::is_full(path) || place::is_unreadable(path);
         if is_of_disk && !error.is_of_another() {
-            open_read_only(path, gateway, was_here)
-        } else {
-            Err(error)
+            return open_read_only(path, gateway, was_here);
+        }
+        // What can be read goes on. What cannot is no journal that is lost: it can once more files can be open.
+        let ready = error
+            .is_of_descriptors()
+            .then(|| open_read_only(path, gateway, was_here));
+        match ready {
+            Some(Ok(ready)) if !ready.is_unread => Ok(ready),
+            _ => Err(error),
         }
     })
 }
@@ -173,6 +179,10 @@ fn unread(path: &Path) -> Notice {
 
 /// Opens the journal for writing. `was_here` where there was one before.
 pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
+    try_writable(path, gateway, was_here).map_err(|error| error.with_cause(path, place::refusal))
+}
+
+fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
