@@ -121,7 +121,7 @@ impl<D: Dial> Subscription<D> {
                         tracing::error!("the broker {url} refuses a subscription: {reason}; let the archive's user read what is below {}", self.base.as_str());
                     }
                     LinkEvent::Closed(closed) => return (connected, closed.reason),
-                    LinkEvent::Acked(_) | LinkEvent::Subscribed => {}
+                    LinkEvent::Acked(_) | LinkEvent::Subscribed | LinkEvent::Unsubscribed => {}
                     // A question that the broker refuses gets no answer, and a person is told so.
                     LinkEvent::Refused(_, reason) => tracing::debug!("the broker {url} refuses a question: {reason}"),
                 },

@@ -240,7 +240,7 @@ impl<D: Dial> Listener<D> {
                     }
                     LinkEvent::Closed(closed) => return (connected, closed.reason),
                     LinkEvent::Subscribed => self.portions.answered(),
-                    LinkEvent::Acked(_) => {}
+                    LinkEvent::Acked(_) | LinkEvent::Unsubscribed => {}
                     // A command that the broker refuses gets no answer, and the caller is told so.
                     LinkEvent::Refused(_, reason) => tracing::warn!("the broker {address} refuses a command: {reason}"),
                 },

@@ -7,6 +7,7 @@ use rusqlite::{Connection, params};
 use super::{
     entry::{AppendError, CommandRecord, OutboxRow},
     jump::Jumps,
+    runs::KnownRuns,
 };
 use crate::event::Event;
 
@@ -67,12 +68,21 @@ pub(crate) struct Lifted {
     pub(crate) seq_base: u64,
 }
 
+/// A comparison of the numbers: what the journal has by then can be sent.
+#[derive(Debug)]
+pub(crate) struct Compared {
+    /// What tells the time since then from any other.
+    pub(crate) era: String,
+    /// The runs that may have sent, this one among them.
+    pub(crate) runs: KnownRuns,
+}
+
 /// What the journal writes in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) lifted: Option<Lifted>,
-    /// What tells the time since the numbers were compared from any other, where the disk does not know yet that they were.
-    pub(crate) compared: Option<String>,
+    /// A comparison of the numbers of which the disk does not know yet.
+    pub(crate) compared: Option<Compared>,
     /// The last number of each board that can have been sent, where the disk does not know yet that later ones cannot.
     pub(crate) floors: Option<BTreeMap<String, u64>>,
     /// True where no disk secures the numbers: more may have been given out than the batch has.

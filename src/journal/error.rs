@@ -33,7 +33,7 @@ pub enum JournalError {
     #[error("{path} is a damaged journal ({damage}): take another backup")]
     Damaged { path: PathBuf, damage: String },
     /// The file system refuses.
-    #[error("cannot {act} {path}: {source}")]
+    #[error("cannot {act} {path}: {source}{}", remedy_of_disk(source))]
     Io {
         act: &'static str,
         path: PathBuf,
@@ -45,6 +45,27 @@ pub enum JournalError {
 }
 
 impl JournalError {
+    /// The same where SQLite says no more than that it cannot open a file. `refusal` is why the file system makes none beside `path`.
+    pub(super) fn with_cause(
+        self,
+        path: &Path,
+        refusal: impl FnOnce(&Path) -> Option<std::io::Error>,
+    ) -> Self {
+        let cannot_open =
+            |source: &rusqlite::Error| source.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+        let is_vague = matches!(&self, Self::Sqlite { source, .. } if cannot_open(source));
+        let cause = is_vague.then(|| refusal(path)).flatten();
+        let cause = cause.map(io_error("make a file beside", path));
+        cause
+            .filter(|cause| cause.is_of_the_disk() || cause.is_of_descriptors())
+            .unwrap_or(self)
+    }
+
+    /// True when no more files can be open.
+    pub(super) fn is_of_descriptors(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if lacks_descriptors(source))
+    }
+
     /// True when the file system takes no writes, because it is read-only, full or broken.
     pub(super) fn is_of_the_disk(&self) -> bool {
         match self {
@@ -92,6 +113,25 @@ pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
+fn remedy_of_disk(error: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    match error.kind() {
+        QuotaExceeded => {
+            "; the user that runs the daemon has used up its quota of space or of files there: make room, or raise it"
+        }
+        StorageFull => "; make room",
+        _ if lacks_descriptors(error) => {
+            "; no more files can be open: raise the limit of the daemon (`LimitNOFILE=` in systemd) or of the machine (`fs.file-max`)"
+        }
+        _ => "",
+    }
+}
+
+fn lacks_descriptors(error: &std::io::Error) -> bool {
+    let lacks = [Errno::MFILE, Errno::NFILE].map(|errno| Some(errno.raw_os_error()));
+    lacks.contains(&error.raw_os_error())
+}
+
 pub(super) fn io_error(act: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> JournalError {
     let path = path.to_owned();
     move |source| JournalError::Io { act, path, source }
@@ -105,6 +145,7 @@ pub(super) fn is_broken(error: &std::io::Error) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test panics
 mod tests {
     use super::*;
 
@@ -115,5 +156,28 @@ mod tests {
         assert!(!of(Errno::ACCESS) && !of(Errno::NOENT) && !of(Errno::LOOP));
         let locked = io_error("open", Path::new("j"))(Errno::STALE.into());
         assert!(locked.is_of_the_disk() && !locked.is_of_another());
+    }
+
+    #[test]
+    fn what_keeps_a_file_from_being_made_is_said_with_the_remedy() {
+        let said = |errno: Errno| io_error("make a file beside", Path::new("j"))(errno.into()).to_string();
+        assert!(said(Errno::DQUOT).contains("quota of space or of files"));
+        assert!(said(Errno::MFILE).contains("LimitNOFILE"));
+        assert!(said(Errno::ACCESS).ends_with("(os error 13)"));
+        let lacking = io_error("open", Path::new("j"))(Errno::NFILE.into());
+        assert!(lacking.is_of_descriptors() && !lacking.is_of_the_disk());
+        let path = Path::new("/no/such/folder/j");
+        let vague = || JournalError::Sqlite {
+            path: path.to_owned(),
+            source: rusqlite::Connection::open(path).unwrap_err(),
+        };
+        let with = |refusal: Option<Errno>| vague().with_cause(path, |_| refusal.map(Into::into));
+        assert!(with(Some(Errno::DQUOT)).is_of_the_disk());
+        for refusal in [None, Some(Errno::ACCESS)] {
+            assert!(
+                matches!(with(refusal), JournalError::Sqlite { .. }),
+                "the owner of the folder counts"
+            );
+        }
     }
 }

@@ -19,6 +19,7 @@ use super::{
     error::JournalError,
     open,
     request::JournalRequest,
+    runs::LastRun,
     writer::{JournalWriter, Tells},
 };
 
@@ -184,6 +185,11 @@ impl Journal {
     /// holds for all since the start.
     pub async fn stand_by(&self, was_sending: bool) {
         let _ = self.requests.send(JournalRequest::StandBy(was_sending)).await;
+    }
+
+    /// Tells the journal which run had our name last, before [`Self::reconcile`].
+    pub async fn follow(&self, last: LastRun) {
+        let _ = self.requests.send(JournalRequest::Follow(last)).await;
     }
 
     /// Writes the daemon's boot id to where [`super::query::boot`] finds it.

@@ -27,6 +27,7 @@ mod open;
 mod place;
 pub mod query;
 mod request;
+mod runs;
 mod salvage;
 mod store;
 mod taken;
@@ -40,6 +41,7 @@ pub use error::JournalError;
 pub use handle::{Committed, Journal};
 pub use place::captures;
 pub(crate) use place::former;
+pub use runs::LastRun;
 pub(crate) use taken::Taken;
 
 /// Unix time in milliseconds.

@@ -21,6 +21,7 @@ use super::{
     jump::Jumps,
     numbers::fresh_range,
     place::{self, beside},
+    runs::KnownRuns,
     salvage::Salvage,
     store::{Store, TABLES_VERSION},
 };
@@ -42,6 +43,8 @@ pub(crate) struct Ready {
     pub(crate) seq_base: u64,
     /// The last number of each board that can have been sent.
     pub(crate) floors: BTreeMap<String, u64>,
+    /// The runs that may have sent events of it.
+    pub(crate) runs: KnownRuns,
     /// True where more numbers may have been given out than the journal has.
     pub(crate) is_unsecured: bool,
     /// True where there is a journal that cannot be read.
@@ -77,9 +80,15 @@ fn open_once(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, Journa
         // On a full disk SQLite may say no more than that it cannot make a file.
         let is_of_disk = error.is_of_the_disk() || place::is_full(path) || place::is_unreadable(path);
         if is_of_disk && !error.is_of_another() {
-            open_read_only(path, gateway, was_here)
-        } else {
-            Err(error)
+            return open_read_only(path, gateway, was_here);
+        }
+        // What can be read goes on. What cannot is no journal that is lost: it can once more files can be open.
+        let ready = error
+            .is_of_descriptors()
+            .then(|| open_read_only(path, gateway, was_here));
+        match ready {
+            Some(Ok(ready)) if !ready.is_unread => Ok(ready),
+            _ => Err(error),
         }
     })
 }
@@ -111,6 +120,7 @@ pub(super) fn open_read_only(path: &Path, gateway: &str, was_here: bool) -> Resu
         identity: store.identity().map_err(sqlite)?.unwrap_or_else(new_identity),
         seq_base,
         floors: floors(&store, is_marked).map_err(sqlite)?,
+        runs: store.runs().map_err(sqlite)?,
         is_unsecured: is_marked || store.is_unsecured().map_err(sqlite)?,
         is_unread,
         store,
@@ -169,6 +179,10 @@ fn unread(path: &Path) -> Notice {
 
 /// Opens the journal for writing. `was_here` where there was one before.
 pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
+    try_writable(path, gateway, was_here).map_err(|error| error.with_cause(path, place::refusal))
+}
+
+fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
@@ -220,6 +234,7 @@ pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Resul
     store.set_gateway(gateway).map_err(sqlite)?;
     Ok(Ready {
         floors: floors(&store, false).map_err(sqlite)?,
+        runs: store.runs().map_err(sqlite)?,
         is_unsecured: store.is_unsecured().map_err(sqlite)?,
         store,
         identity,

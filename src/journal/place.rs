@@ -129,6 +129,21 @@ pub(super) fn is_full(path: &Path) -> bool {
     })
 }
 
+/// Why no file can be made beside `path`; none where one can.
+pub(super) fn refusal(path: &Path) -> Option<io::Error> {
+    let trial = beside(path, ".trial");
+    let mut options = fs::OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(&trial);
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Some(error),
+        _ => {
+            // It is empty, and the next trial takes it away.
+            let _ = fs::remove_file(&trial);
+            None
+        }
+    }
+}
+
 fn file_system(path: &Path) -> Option<StatVfs> {
     path.ancestors().find_map(|place| match place.as_os_str() {
         name if name.is_empty() => statvfs(".").ok(),
@@ -151,6 +166,17 @@ fn identity(path: &Path) -> Option<Identity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn why_no_file_can_be_made_is_found_and_nothing_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        fs::write(beside(&path, ".trial"), "").unwrap();
+        assert!(refusal(&path).is_none() && refusal(&path).is_none());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        let nowhere = refusal(&folder.path().join("none/j.sqlite")).unwrap();
+        assert_eq!(nowhere.kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn what_became_of_a_file_is_seen() {

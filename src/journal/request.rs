@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::sync::oneshot;
 
-use super::entry::{
-    AppendError, CommandRecord, Entry, JournalStats, KnownNumbers, Notice, OutboxRow, Resume, Written,
+use super::{
+    entry::{
+        AppendError, CommandRecord, Entry, JournalStats, KnownNumbers, Notice, OutboxRow, Resume, Written,
+    },
+    runs::LastRun,
 };
 
 /// A request with the sender of its answer.
@@ -22,6 +25,7 @@ pub(super) enum JournalRequest {
         oneshot::Sender<BTreeSet<String>>,
     ),
     StandBy(bool),
+    Follow(LastRun),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),
     Tick(oneshot::Sender<JournalStats>),

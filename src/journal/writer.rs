@@ -1,6 +1,7 @@
 //! The thread that owns the journal's file.
 
 mod commanded;
+mod follow;
 mod home;
 mod leave;
 mod lift;
@@ -28,6 +29,7 @@ use super::{
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
+    runs::{KnownRuns, LastRun},
     store::Store,
     taken::Taken,
 };
@@ -67,6 +69,13 @@ pub(super) struct JournalWriter {
     leaving: Option<Leaving>,
     /// What tells the time since the disk knows that the numbers were compared from any other.
     era: String,
+    /// The runs that may have sent events of this journal, and the boot id of this one.
+    runs: KnownRuns,
+    boot: Option<String>,
+    /// The run that had our name last, until it is looked at.
+    last_run: Option<LastRun>,
+    /// The run of another that had our name last, above whose numbers those of all boards are by now.
+    followed: Option<String>,
     /// How the numbers of boards have left their range since the disk last had all.
     shifts: BTreeMap<String, Vec<Shift>>,
     /// True while there is a journal that could not be read when the daemon began.
@@ -159,6 +168,10 @@ impl JournalWriter {
             is_compared: false,
             leaving: None,
             era,
+            runs: ready.runs,
+            boot: None,
+            last_run: None,
+            followed: None,
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
             jumps: ready.jumps,
@@ -253,13 +266,12 @@ impl JournalWriter {
                 self.settle(std::mem::take(answers));
                 self.reconcile(known, answer);
             }
-            JournalRequest::StandBy(was_sending) => self.stand_by(was_sending),
-            JournalRequest::Boot(boot) => {
-                // Another notice tells of a disk that takes no writes.
-                if let Err(error) = self.store.set_boot(&boot) {
-                    tracing::debug!(%error, "cannot leave the boot id in the journal");
-                }
+            JournalRequest::StandBy(was_sending) => {
+                self.followed = None;
+                self.stand_by(was_sending);
             }
+            JournalRequest::Follow(last) => self.last_run = Some(last),
+            JournalRequest::Boot(boot) => self.begin_run(boot),
             JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));
                 let _ = answer.send(self.lift());
@@ -374,7 +386,9 @@ impl JournalWriter {
         match written {
             Ok(()) => {
                 let batch = std::mem::take(&mut self.pending);
-                self.era = batch.compared.unwrap_or_else(|| std::mem::take(&mut self.era));
+                if let Some(compared) = batch.compared {
+                    self.era = compared.era;
+                }
                 self.shifts.clear();
                 self.recover();
                 Written::Disk

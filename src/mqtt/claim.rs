@@ -32,6 +32,7 @@ use super::{
     topic::Topics,
     word::Word,
 };
+use crate::journal::LastRun;
 
 /// How long a holder may take to answer, from when the broker has the question.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -271,10 +272,9 @@ impl NameClaim {
         self.info = None;
     }
 
-    /// True where the last holder wrote another journal than `ours`.
-    pub(super) fn was_of_another(&self, ours: &str) -> bool {
-        let theirs = self.info.as_ref().and_then(|info| info.journal.as_deref());
-        theirs.is_some_and(|theirs| theirs != ours)
+    /// The run that had the name last, where the broker tells.
+    pub(super) fn last_run(&self) -> Option<LastRun> {
+        self.info.as_ref().map(Info::run)
     }
 
     /// True while this gateway holds the name.

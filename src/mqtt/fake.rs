@@ -115,6 +115,11 @@ impl BrokerLink for FakeLink {
         Ok(())
     }
 
+    fn unsubscribe(&mut self, _filter: &str) -> Result<(), Busy> {
+        self.0.happens(LinkEvent::Unsubscribed);
+        Ok(())
+    }
+
     fn listen(&mut self, _filters: &[String]) -> Result<(), Busy> {
         Ok(())
     }

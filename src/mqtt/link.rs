@@ -103,6 +103,8 @@ pub enum LinkEvent {
     Subscribed,
     /// The broker refused a subscription.
     SubscriptionRefused(String),
+    /// The broker has ended a subscription.
+    Unsubscribed,
     /// The connection is over; nothing follows.
     Closed(Closed),
 }
@@ -165,6 +167,12 @@ pub trait BrokerLink: Send {
     /// # Errors
     /// [`Busy`] as above.
     fn subscribe(&mut self, filters: &[String], retained: bool) -> Result<(), Busy>;
+
+    /// Ends a subscription. That needs no right, and the broker's answer comes behind all that it has sent before.
+    ///
+    /// # Errors
+    /// [`Busy`] as above.
+    fn unsubscribe(&mut self, filter: &str) -> Result<(), Busy>;
 
     /// Subscribes; the broker sends what it retains on these topics, and says of each message whether it had retained it.
     ///

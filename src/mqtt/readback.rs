@@ -4,6 +4,10 @@
 //! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
 //! of these: then it has heard everything. Some brokers, as clusters, send what they retain a moment after that. So where
 //! the publisher has heard nothing of a configured board, it waits for a moment more.
+//!
+//! Where no such message comes back, the publisher waits for a silence, and then has the broker answer something that needs no right. If
+//! nothing comes before that answer, there is nothing more: the line did not stand still, and the broker keeps nothing back
+//! until we have acknowledged what came before.
 
 use std::{
     collections::BTreeSet,
@@ -13,15 +17,15 @@ use std::{
 use tokio::task::JoinSet;
 
 use super::{known::KnownBoards, link::Arrived, topic::Topics};
-use crate::{config::Id, journal::Journal};
+use crate::{
+    config::Id,
+    journal::{Journal, LastRun},
+};
 
 /// How long to wait for a broker that does not let us hear ourselves, from when it has acknowledged what we sent.
 const SILENCE: Duration = Duration::from_secs(3);
-/// How long to wait for a broker that does not acknowledge the subscription. One that does not acknowledge the message to ourselves is
-/// left by the session.
-const UNANSWERED: Duration = Duration::from_secs(30);
-/// How long a broker may be silent that sends what it retains after our own message.
-const BELATED: Duration = Duration::from_secs(1);
+/// How long a broker may be silent that sends what it retains after our own message, and how long it may go on.
+const BELATED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// How many connections may end while the publisher waits for its own message. After that it does without.
 const MOST_BROKEN_OFF: u32 = 1;
@@ -34,8 +38,8 @@ const MOST_BROKEN_OFF_WHERE_HEARD: u32 = 8;
 enum Stage {
     #[default]
     Unasked,
-    /// Answers may still come until then.
-    Hearing(Instant),
+    /// Answers may still come.
+    Hearing(Hearing),
     /// The publisher has heard itself and not of all its boards. It waits until then, after each answer anew, but not beyond the second
     /// instant: another may publish there all the time.
     HearingOn(Instant, Instant),
@@ -45,6 +49,17 @@ enum Stage {
     Comparing(JoinSet<Option<BTreeSet<String>>>),
     /// The publisher may send.
     Over,
+}
+
+/// How the publisher knows that nothing more comes, where it does not hear itself.
+#[derive(Clone, Copy, Debug)]
+enum Hearing {
+    /// The broker has not acknowledged what was asked.
+    NotYet,
+    /// It has, and nothing came since. It is asked again at that time.
+    Until(Instant),
+    /// It is asked again, and nothing came since. Its answer ends the hearing.
+    Asked,
 }
 
 /// The question at each connection. Numbers are compared once, and again after another gateway had our name.
@@ -59,9 +74,12 @@ pub(super) struct ReadBack {
     /// The broker has refused to let us read something that was asked for on this connection.
     is_kept_from: bool,
     known: KnownBoards,
-    /// True where a message to ourselves is under way, and true once the broker has acknowledged it.
+    /// True where a message to ourselves is under way, or was acknowledged.
     echoes: bool,
-    is_echoed: bool,
+    /// Since when the broker owes an answer to a subscription, or to the end of one.
+    owes_since: Option<Instant>,
+    /// True where it is the end of one.
+    is_asked: bool,
     /// True once the log has told that the broker does not let us hear ourselves.
     is_told: bool,
     /// Connections that ended during the question, since the broker last let us hear ourselves.
@@ -83,12 +101,10 @@ impl ReadBack {
         } else {
             MOST_BROKEN_OFF
         };
-        (self.is_echoed, self.hears, self.is_kept_from) = (false, false, false);
+        (self.is_asked, self.hears, self.is_kept_from) = (false, false, false);
+        self.owes_since = Some(now);
         self.echoes = self.broken_off < most;
-        // The publisher does not wait again for a broker that let it wait in vain.
-        let is_in_vain = self.is_deaf || !self.echoes && self.is_compared;
-        let patience = if is_in_vain { Duration::ZERO } else { UNANSWERED };
-        self.stage = Stage::Hearing(now + patience);
+        self.stage = Stage::Hearing(Hearing::NotYet);
         self.known = KnownBoards::default();
         self.echoes
     }
@@ -114,6 +130,7 @@ impl ReadBack {
         if arrived.topic == topics.echo() {
             (self.is_deaf, self.is_told) = (false, false);
             (self.hears, self.was_heard, self.broken_off) = (true, true, 0);
+            self.owes_since = None;
             return self.heard_itself(boards, now);
         }
         let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
@@ -124,8 +141,10 @@ impl ReadBack {
             return;
         }
         match &mut self.stage {
-            Stage::Hearing(until) => *until = (*until).max(now + SILENCE),
-            Stage::HearingOn(until, _) => *until = now + BELATED,
+            Stage::Hearing(silence @ (Hearing::Until(_) | Hearing::Asked)) => {
+                *silence = Hearing::Until(now + SILENCE);
+            }
+            Stage::HearingOn(until, _) => *until = now + BELATED.0,
             _ => {}
         }
         let is_ours = boards.iter().any(|id| id.as_str() == board);
@@ -134,25 +153,30 @@ impl ReadBack {
 
     /// Ends the hearing, unless numbers are asked for of which the broker may tell yet.
     fn heard_itself(&mut self, boards: &[Id], now: Instant) {
-        if self.is_compared || self.known.has_all(boards) {
-            self.end();
-        } else if matches!(self.stage, Stage::Hearing(_)) {
-            self.stage = Stage::HearingOn(now + BELATED, now + UNANSWERED);
+        if !matches!(self.stage, Stage::Hearing(_)) {
+            return;
         }
+        self.stage = if self.is_compared || self.known.has_all(boards) {
+            Stage::Heard
+        } else {
+            Stage::HearingOn(now + BELATED.0, now + BELATED.1)
+        };
     }
 
-    /// When the publisher expects nothing more from a broker that let it hear itself.
+    /// When the publisher expects nothing more, or asks whether there is more.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.stage {
             Stage::HearingOn(until, latest) => Some(until.min(latest)),
+            Stage::Hearing(Hearing::Until(until)) if !self.is_asked => Some(until),
             _ => None,
         }
     }
 
-    /// Notes that the broker has acknowledged the subscription; where there is a message to ourselves, that is what counts.
+    /// Notes that the broker has acknowledged a subscription; where there is a message to ourselves, that is what counts.
     pub(super) fn subscribed(&mut self, now: Instant) {
+        self.owes_since = None;
         if !self.echoes {
-            self.ends_soon(now);
+            self.acknowledged(now);
         }
     }
 
@@ -164,47 +188,68 @@ impl ReadBack {
 
     /// Notes that the broker has acknowledged the message to ourselves.
     pub(super) fn echoed(&mut self, now: Instant) {
-        self.is_echoed = true;
-        self.ends_soon(now);
+        self.acknowledged(now);
     }
 
-    /// What the broker retains comes soon, if it comes.
-    fn ends_soon(&mut self, now: Instant) {
-        if let Stage::Hearing(until) = &mut self.stage {
-            *until = (*until).min(now + SILENCE);
+    /// Notes that the broker has refused the message to ourselves. What it retains may still be on its way: it waits where we have to
+    /// acknowledge others before.
+    pub(super) fn echo_refused(&mut self, now: Instant) {
+        self.echoes = false;
+        self.acknowledged(now);
+    }
+
+    /// What the broker retains comes now, if it comes. The publisher does not wait again for one that let it wait in vain.
+    fn acknowledged(&mut self, now: Instant) {
+        let is_in_vain = self.is_compared && (self.is_deaf || !self.echoes);
+        let patience = if is_in_vain { Duration::ZERO } else { SILENCE };
+        if let Stage::Hearing(silence @ Hearing::NotYet) = &mut self.stage {
+            *silence = Hearing::Until(now + patience);
         }
     }
 
-    /// Ends the hearing: nothing more will come.
-    pub(super) fn end(&mut self) {
-        if matches!(self.stage, Stage::Hearing(_)) {
-            self.stage = Stage::Heard;
-        }
+    /// True where the broker is to be asked whether it has more: after a silence, and by something that needs no right.
+    pub(super) fn asks(&self, now: Instant) -> bool {
+        let is_silent = matches!(self.stage, Stage::Hearing(Hearing::Until(until)) if until <= now);
+        is_silent && !self.is_asked
     }
 
-    /// True once the publisher has heard everything, or expects nothing more.
+    /// Notes that the broker is asked.
+    pub(super) fn asked(&mut self, now: Instant) {
+        (self.is_asked, self.owes_since) = (true, Some(now));
+        self.stage = Stage::Hearing(Hearing::Asked);
+    }
+
+    /// Notes that the broker has answered. If nothing came since it was asked, nothing more will come.
+    pub(super) fn answered(&mut self) {
+        (self.is_asked, self.owes_since) = (false, None);
+        if !matches!(self.stage, Stage::Hearing(Hearing::Asked)) {
+            return;
+        }
+        self.is_deaf |= self.echoes;
+        if !std::mem::replace(&mut self.is_told, true) {
+            tracing::warn!(
+                "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it may not tell; may we publish on our topic `echo`, and read our own topics?"
+            );
+        }
+        self.stage = Stage::Heard;
+    }
+
+    /// Since when the broker owes an answer.
+    pub(super) fn owes_since(&self) -> Option<Instant> {
+        self.owes_since
+    }
+
+    /// True once the publisher has heard everything.
     pub(super) fn has_heard(&mut self, now: Instant) -> bool {
-        if let Stage::Hearing(until) = self.stage
-            && until <= now
-            && (self.is_echoed || self.is_deaf || !self.echoes)
-        {
-            self.is_deaf |= self.echoes;
-            if !std::mem::replace(&mut self.is_told, true) {
-                tracing::warn!(
-                    "the broker does not let us hear what we published before: if the journal was lost, or another gateway has our name, it cannot tell; may we read our own topics?"
-                );
-            }
-            self.stage = Stage::Heard;
-        }
-        if self.due().is_some_and(|due| due <= now) {
+        if matches!(self.stage, Stage::HearingOn(..)) && self.due().is_some_and(|due| due <= now) {
             self.stage = Stage::Heard;
         }
         matches!(self.stage, Stage::Heard)
     }
 
-    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `is_anothers` where
-    /// another gateway had the name last: it may have ended before this one could know of it.
-    pub(super) fn compare(&mut self, journal: &Journal, is_anothers: bool) -> bool {
+    /// Has the journal compare the numbers, now that the name is ours. True where it has done so before. `last` is the run that had the
+    /// name last: one of another gateway may have ended before this one could know of it.
+    pub(super) fn compare(&mut self, journal: &Journal, last: Option<LastRun>) -> bool {
         if self.is_compared {
             self.stage = Stage::Over;
         } else {
@@ -213,8 +258,8 @@ impl ReadBack {
             let known = (tells_all || !known.is_empty()).then_some(known);
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
-                if is_anothers {
-                    journal.stand_by(false).await;
+                if let Some(last) = last {
+                    journal.follow(last).await;
                 }
                 journal.reconcile(known).await.await.ok()
             });
@@ -297,23 +342,55 @@ mod tests {
         assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
     }
 
-    /// A line may stand still just after the broker has accepted the connection.
+    /// A line may stand still just after the broker has accepted the connection, and just after it has acknowledged.
     #[test]
-    fn the_wait_for_ourselves_begins_when_the_broker_has_acknowledged() {
+    fn the_wait_for_ourselves_begins_when_the_broker_has_acknowledged_and_ends_with_its_answer() {
         let start = Instant::now();
+        let late = start + 20 * SILENCE;
         let mut readback = ReadBack::default();
         assert!(readback.begin(start));
-        assert!(!readback.has_heard(start + 2 * UNANSWERED), "the session leaves");
-        let late = start + 2 * SILENCE;
         readback.subscribed(late);
-        assert!(!readback.has_heard(late + SILENCE));
+        assert!(!readback.asks(late + SILENCE), "the session leaves");
         readback.echoed(late);
+        assert!(!readback.asks(late + SILENCE / 2));
+        assert!(readback.asks(late + SILENCE) && !readback.has_heard(late + SILENCE));
+        readback.asked(late + SILENCE);
+        assert!(!readback.asks(late + 9 * SILENCE) && !readback.has_heard(late + 9 * SILENCE));
+        assert_eq!(readback.owes_since(), Some(late + SILENCE), "the session leaves");
+        readback.answered();
         assert!(readback.has_heard(late + SILENCE) && readback.is_deaf);
         let mut without = ReadBack::default();
         without.do_without_echo();
-        assert!(!without.begin(start) && !without.has_heard(late));
+        assert!(!without.begin(start) && !without.asks(late));
         without.subscribed(late);
+        assert!(without.asks(late + SILENCE));
+        without.asked(late + SILENCE);
+        without.answered();
         assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
+    }
+
+    /// It keeps back what it retains beyond so many messages, until we have acknowledged those.
+    #[test]
+    fn what_comes_before_the_brokers_answer_puts_the_end_off() {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let start = Instant::now();
+        let later = |silences| start + silences * SILENCE;
+        let mut readback = ReadBack::default();
+        readback.begin(start);
+        readback.subscribed(start);
+        readback.echo_refused(start);
+        assert!(!readback.has_heard(start), "a refusal ends nothing");
+        readback.asked(later(1));
+        readback.take(&topics, &game("7"), &[], later(2));
+        readback.answered();
+        assert!(!readback.has_heard(later(2)) && !readback.asks(later(2)));
+        readback.asked(later(3));
+        readback.answered();
+        assert!(readback.has_heard(later(3)));
+        assert_eq!(readback.finish().numbers().len(), 1);
+        readback.begin(later(4));
+        readback.echo_refused(later(4));
+        assert!(readback.asks(later(4)), "it has waited for that once");
     }
 
     /// It has boards of which it does not tell, for all that we know.
@@ -341,7 +418,7 @@ mod tests {
             }
             readback.take(&topics, &arrived(topics.echo(), ""), &[], Instant::now());
             assert!(readback.has_heard(Instant::now()));
-            readback.compare(&journal, false);
+            readback.compare(&journal, None);
             let mut disputed = journal.disputed();
             let said = tokio::select! {
                 _ = readback.settled() => Vec::new(),

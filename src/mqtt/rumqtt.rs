@@ -267,6 +267,10 @@ impl BrokerLink for RumqttLink {
         self.subscribe_to(filters, retained, false, true)
     }
 
+    fn unsubscribe(&mut self, filter: &str) -> Result<(), Busy> {
+        self.client.try_unsubscribe(filter).map_err(|_| Busy)
+    }
+
     fn listen(&mut self, filters: &[String]) -> Result<(), Busy> {
         self.subscribe_to(filters, true, false, false)
     }
@@ -341,6 +345,7 @@ impl RumqttLink {
                 Some(verdict(ticket, &ack))
             }
             Event::Incoming(Packet::Publish(publish)) => Some(LinkEvent::Arrived(arrived(publish))),
+            Event::Incoming(Packet::UnsubAck(_)) => Some(LinkEvent::Unsubscribed),
             Event::Incoming(Packet::SubAck(ack)) => {
                 let refused = |code: &&SubscribeReasonCode| !matches!(code, SubscribeReasonCode::Success(_));
                 let refusal = ack.return_codes.iter().find(refused);

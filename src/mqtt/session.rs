@@ -317,6 +317,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             LinkEvent::Arrived(arrived) => self.arrived(&arrived),
             LinkEvent::SubscriptionRefused(reason) => self.subscription_refused(&reason),
             LinkEvent::Subscribed => self.core.readback.subscribed(Instant::now()),
+            LinkEvent::Unsubscribed => self.core.readback.answered(),
             LinkEvent::Connected { .. } | LinkEvent::Closed(_) => {}
         }
     }
@@ -373,8 +374,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
                 self.core.ceilings.refused(board);
                 self.alarm(&self.core.topics.numbers(board), reason);
             }
-            // The message to ourselves will not come back.
-            Sent::Echo => self.core.readback.end(),
+            Sent::Echo => self.core.readback.echo_refused(now),
             // No other gateway hears of it, and so no answer will come.
             Sent::Claim => {
                 self.core.claim.answered(ticket, false, now);
@@ -447,10 +447,9 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         match self.phase {
             Phase::Running => {
                 self.acquit(now);
-                let is_stuck = self
-                    .window
-                    .since()
-                    .is_some_and(|since| now - since > self.core.patience);
+                let owed = [self.window.since(), self.core.readback.owes_since()];
+                let mut owed = owed.into_iter().flatten();
+                let is_stuck = owed.any(|since| now - since > self.core.patience);
                 is_stuck.then(|| {
                     self.core.be_patient();
                     Some(Closed::because("the broker acknowledges nothing"))

@@ -15,7 +15,7 @@ async fn a_journal_that_can_be_read_later_does_not_mix_with_what_was_told_meanwh
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let (library, sign) = (at("unreadable.so"), at("unreadable"));
-    build(&library);
+    build("unreadable.c", &library);
     let broker = Mosquitto::start(folder.path(), "");
     let players = Players::sit_down(1);
     let config = players.configure(folder.path(), &broker.url());
@@ -63,6 +63,57 @@ async fn a_journal_that_can_be_read_later_does_not_mix_with_what_was_told_meanwh
     assert!(!journal(&config, "1").is_empty());
 }
 
+/// After a clean end the file is alone. A quota of files, or of descriptors, keeps SQLite from making what it needs beside it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_where_no_file_can_be_made_works_from_memory_until_one_can() {
+    const QUOTA: (i32, &str) = (122, "quota");
+    const DESCRIPTORS: (i32, &str) = (24, "LimitNOFILE");
+    for (errno, remedy) in [QUOTA, DESCRIPTORS] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (library, sign) = (at("refusing.so"), at("refusing"));
+        build("refusing.c", &library);
+        let broker = Mosquitto::start(folder.path(), "");
+        let players = Players::sit_down(1);
+        let config = players.configure(folder.path(), &broker.url());
+        let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
+        let start = || {
+            Daemon::start_with(&config, |command| {
+                command.env("LD_PRELOAD", &library).env("REFUSING_WHILE", &sign);
+            })
+        };
+        let daemon = start();
+        let begun = |got: &Got| got.topic.ends_with("/event/board_connected");
+        subscriber.wait("the board", begun).await;
+        players.play("e2e4 e7e5");
+        subscriber.played("1", 2).await;
+        assert!(daemon.stop());
+
+        fs::write(&sign, errno.to_string()).unwrap();
+        let daemon = start();
+        players.play("g1f3");
+        subscriber.played("1", 3).await;
+        let is_told = |got: &Got| {
+            let text = got.text();
+            got.topic.ends_with("/gw/health") && text.contains("journal_failing") && text.contains(remedy)
+        };
+        subscriber.wait("the cause and the remedy", is_told).await;
+        fs::remove_file(&sign).unwrap();
+        let is_mended =
+            |got: &Got| got.topic.ends_with("/event/notice") && got.json()["code"] == "journal_recovered";
+        subscriber.wait("that it is written again", is_mended).await;
+        assert!(daemon.stop());
+        let kept = journal(&config, "1");
+        assert!(kept.iter().any(|event| event["ply"] == 3));
+        let events = subscriber.all().into_iter();
+        let events: Vec<Value> = events
+            .filter(|got| got.topic.contains("/board/1/event/"))
+            .map(|got| got.json())
+            .collect();
+        assert_is_in_order(&events);
+    }
+}
+
 /// Asserts that no number has two contents, and that what comes again is all that comes out of order.
 fn assert_is_in_order(events: &[Value]) {
     let mut told: BTreeMap<u64, &Value> = BTreeMap::new();
@@ -77,8 +128,10 @@ fn assert_is_in_order(events: &[Value]) {
     }
 }
 
-fn build(library: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help/unreadable.c");
+fn build(source: &str, library: &Path) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/help")
+        .join(source);
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-o"])
         .arg(library)

@@ -109,6 +109,7 @@ mod mqtt_lanes;
 mod mqtt_names;
 mod mqtt_unfit;
 mod neighbours;
+mod older_copies;
 mod olympiad;
 mod pressure;
 mod record;

@@ -101,6 +101,31 @@ async fn on_a_slow_line_a_name_is_not_taken_before_its_holder_could_answer() {
     holder.shut_down().await;
 }
 
+/// A connection that breaks off at the first answer tells nothing of who has the name.
+#[tokio::test]
+async fn a_line_that_breaks_off_and_then_stands_still_hides_no_holder() {
+    let [ours, theirs] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let mosquitto = Mosquitto::start(ours.path(), "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/#").await;
+    let holder = holder(ours.path(), &mosquitto, &subscriber).await;
+    let faults = [
+        Fault::CutAtMessage,
+        Fault::StillAfterGrant(Duration::from_secs(5)),
+    ];
+    let proxy = Proxy::before(mosquitto.port, &faults, Fault::None).await;
+    let station = Station::start(theirs.path(), plain(vec![proxy.url.clone()]));
+    station.feed("8", 1..=1).await;
+    until("the answer", &station, |station| {
+        station.handle.figures().rival.is_some()
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(subscriber.numbers("8"), [0; 0], "both had the name");
+    assert_eq!(station.journal.tick().await.depth, 1, "kept");
+    station.shut_down().await;
+    holder.shut_down().await;
+}
+
 /// Without an acknowledgement nobody knows whether anybody was asked: the connection is given up, and the next one asks again.
 #[tokio::test]
 async fn a_question_that_nobody_acknowledges_is_asked_again_and_the_reason_is_told() {

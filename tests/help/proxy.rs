@@ -42,6 +42,10 @@ pub enum Fault {
     HeldAcks,
     /// It is closed on a message to a topic that has one of these in it, and nothing is said of it.
     HangsUpOn(&'static [&'static str]),
+    /// It is cut where the broker sends a message.
+    CutAtMessage,
+    /// After the broker has granted a subscription it stands still for so long.
+    StillAfterGrant(Duration),
     /// The first acknowledgements say this reason instead: how many, and which.
     Reason(usize, u8),
 }
@@ -257,6 +261,9 @@ async fn down(
     let reader = async {
         let mut spoiled = 0;
         while let Some(mut packet) = packet(&mut from).await {
+            if fault == Fault::CutAtMessage && packet[0] & 0xf0 == PUBLISH {
+                return;
+            }
             if packet[0] == PUBACK {
                 match fault {
                     Fault::HeldAcks => {
@@ -274,7 +281,14 @@ async fn down(
                     _ => {}
                 }
             }
+            let is_grant = packet[0] == SUBACK;
             let _ = out.send(packet);
+            if let Fault::StillAfterGrant(time) = fault
+                && is_grant
+                && std::mem::replace(&mut spoiled, 1) == 0
+            {
+                sleep(time).await;
+            }
         }
     };
     tokio::select! {
@@ -287,6 +301,7 @@ async fn down(
 /// First byte of a message, but for its flags.
 const PUBLISH: u8 = 0x30;
 const PUBACK: u8 = 0x40;
+const SUBACK: u8 = 0x90;
 
 /// The next packet, header and all; none at the end.
 async fn packet(from: &mut OwnedReadHalf) -> Option<Vec<u8>> {

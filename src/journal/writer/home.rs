@@ -208,6 +208,7 @@ impl JournalWriter {
     fn say_who(&self, store: &Store) -> rusqlite::Result<()> {
         store.set_identity(&self.identity)?;
         store.set_jumps(&self.jumps)?;
+        store.set_runs(&self.runs)?;
         if !self.is_compared {
             store.set_floors(&self.floors)?;
             store.set_copied(&self.copied)?;

@@ -21,6 +21,8 @@ use crate::{
 /// Why numbers leave their range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Leaving {
+    /// A run of which this journal does not know had our name last.
+    Behind,
     /// No disk secures them.
     Unsecured,
     /// The disk has taken what it had refused, and nobody knows what was given out since.
@@ -72,8 +74,9 @@ impl JournalWriter {
     /// How the numbers of a board have left their range; none where a disk secures them.
     pub(super) fn shifts_of(&self, board: &str) -> Option<Shifts> {
         let is_unsecured = *self.unsecured.borrow();
+        let compared = self.pending.compared.as_ref();
         is_unsecured.then(|| Shifts {
-            eras: [Some(&self.era), self.pending.compared.as_ref()]
+            eras: [Some(&self.era), compared.map(|compared| &compared.era)]
                 .into_iter()
                 .flatten()
                 .cloned()
@@ -230,6 +233,10 @@ impl Leaving {
 
     fn said_of(self, whose: &str, [floor, base]: [u64; 2]) -> Notice {
         let (code, why) = match self {
+            Self::Behind => (
+                notice::JOURNAL_BEHIND,
+                "this journal does not know the run that had the gateway's name last: it is an older copy, or another machine had the name",
+            ),
             Self::Unsecured | Self::Trails => (
                 notice::JOURNAL_UNSECURED,
                 "no disk secures the numbers of events that are sent from memory",

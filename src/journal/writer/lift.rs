@@ -14,7 +14,7 @@ use super::{JournalWriter, leave::Leaving};
 use crate::{
     event::notice,
     journal::{
-        batch::{Lifted, Renumbered},
+        batch::{Compared, Lifted, Renumbered},
         entry::{KnownNumbers, Notice, Resume, Written},
         numbers::{GamesMoved, Gaps, Lift},
     },
@@ -38,6 +38,7 @@ impl JournalWriter {
         known: Option<BTreeMap<String, KnownNumbers>>,
         answer: oneshot::Sender<BTreeSet<String>>,
     ) {
+        self.look_at_last_run(known.as_ref());
         self.look_for_numbers(known.as_ref());
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
@@ -176,8 +177,14 @@ impl JournalWriter {
     /// Has the disk learn with the next write that what the journal has can be sent.
     fn have_compared_noted(&mut self) {
         self.pending.floors = None;
-        let era = || format!("{:032x}", fastrand::u128(..));
-        self.pending.compared.get_or_insert_with(era);
+        if let Some(boot) = &self.boot {
+            self.runs.note(boot);
+        }
+        let compared = || Compared {
+            era: format!("{:032x}", fastrand::u128(..)),
+            runs: self.runs.clone(),
+        };
+        self.pending.compared.get_or_insert_with(compared);
     }
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.

@@ -33,7 +33,7 @@ fn first_event() -> Entry {
 }
 
 /// The first events of a board.
-fn first_events(count: u64) -> Entry {
+pub(super) fn first_events(count: u64) -> Entry {
     let mut entry = first_event();
     let first = entry.events.remove(0);
     let event = |seq| Event {

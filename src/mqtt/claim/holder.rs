@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::mqtt::word::Word;
+use crate::{journal::LastRun, mqtt::word::Word};
 
 /// Some brokers look rarely whose keep-alive is over.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -37,6 +37,13 @@ pub(super) struct Info {
 }
 
 impl Info {
+    pub(super) fn run(&self) -> LastRun {
+        LastRun {
+            boot: self.boot_id.clone(),
+            journal: self.journal.clone(),
+        }
+    }
+
     /// The word that this gateway has the name. None where no gateway has such a boot id.
     pub(super) fn word(&self) -> Option<Word> {
         let word = Word {

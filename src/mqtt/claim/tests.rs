@@ -54,18 +54,27 @@ fn takes(claim: &mut NameClaim, from: Instant) -> Option<Duration> {
 }
 
 #[test]
-fn who_wrote_another_journal_was_another() {
+fn the_run_that_had_the_name_last_is_known_by_info() {
     let now = Instant::now();
     let told = |info: &str| {
         let mut claim = claim("b", "one");
         hears(&mut claim, topics().status(), b"offline", now);
         hears(&mut claim, topics().info(), info.as_bytes(), now);
-        claim.was_of_another("ours")
+        claim.last_run()
     };
-    assert!(told(r#"{"boot_id":"a","journal":"theirs"}"#));
-    assert!(!told(r#"{"boot_id":"a","journal":"ours"}"#));
-    assert!(!told(r#"{"boot_id":"a"}"#), "an older program does not tell");
-    assert!(!told(""));
+    let run = |journal: Option<&str>| {
+        Some(LastRun {
+            boot: "a".to_owned(),
+            journal: journal.map(str::to_owned),
+        })
+    };
+    assert_eq!(told(r#"{"boot_id":"a","journal":"theirs"}"#), run(Some("theirs")));
+    assert_eq!(
+        told(r#"{"boot_id":"a"}"#),
+        run(None),
+        "an older program does not tell"
+    );
+    assert_eq!(told(""), None);
 }
 
 /// The ticket of all words that the broker acknowledges at once.

@@ -53,17 +53,19 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) async fn advance(&mut self) {
         let now = Instant::now();
         let core = &mut *self.core;
+        if core.readback.asks(now) && self.link.unsubscribe(&core.topics.echo()).is_ok() {
+            core.readback.asked(now);
+        }
         let has_heard = core.readback.has_heard(now);
         if has_heard {
             core.claim.heard(now);
         }
         core.claim.tick(now);
         core.alarms.tell_left_out(now);
-        let is_anothers = core.claim.was_of_another(core.journal.identity());
         let was_sending = !core.readback.wants_numbers();
         let was_taken = was_sending && core.claim.was_taken();
         let may_compare = !was_taken && has_heard && core.claim.holds();
-        if may_compare && core.readback.compare(&core.journal, is_anothers) {
+        if may_compare && core.readback.compare(&core.journal, core.claim.last_run()) {
             self.begin();
         }
         self.speak();

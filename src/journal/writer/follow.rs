@@ -1,0 +1,175 @@
+//! Looks at the run that had our name last.
+
+use std::collections::BTreeMap;
+
+use super::{JournalWriter, leave::Leaving};
+use crate::journal::entry::KnownNumbers;
+
+impl JournalWriter {
+    /// Begins the run with this boot id.
+    pub(super) fn begin_run(&mut self, boot: String) {
+        // Another notice tells of a disk that takes no writes.
+        if let Err(error) = self.store.set_boot(&boot) {
+            tracing::debug!(%error, "cannot leave the boot id in the journal");
+        }
+        self.boot = Some(boot);
+    }
+
+    /// Looks at the run that had our name last, before the numbers are compared with what is `known`. If it had another journal, what nobody
+    /// has acknowledged cannot come after its numbers. If this journal does not know it, the last numbers that it gave out are known to
+    /// nobody: the states at a broker follow the events.
+    pub(super) fn look_at_last_run(&mut self, known: Option<&BTreeMap<String, KnownNumbers>>) {
+        let Some(last) = self.last_run.take() else {
+            return;
+        };
+        let is_of_another = last
+            .journal
+            .as_ref()
+            .is_some_and(|theirs| *theirs != self.identity);
+        let is_strange = self.is_strange(&last.boot) && !self.has_left_from_here(known);
+        if is_of_another || is_strange {
+            self.stand_by(false);
+        }
+        if is_strange {
+            self.leave(Leaving::Behind);
+            self.followed = Some(last.boot);
+        }
+    }
+
+    /// True of a run that this journal does not know, and above whose numbers its boards are not yet.
+    fn is_strange(&self, boot: &String) -> bool {
+        let is_ours = self.boot.as_ref() == Some(boot) || self.runs.may_know(boot);
+        !is_ours && self.followed.as_ref() != Some(boot)
+    }
+
+    /// True where the last run had this journal as it is, and could not write it: the broker says what became of its numbers.
+    fn has_left_from_here(&self, known: Option<&BTreeMap<String, KnownNumbers>>) -> bool {
+        let mut left = known
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .filter_map(|known| known.left.as_ref());
+        left.any(|left| left.eras.contains(&self.era))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test panics
+mod tests {
+    use std::path::Path;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::{
+        event::notice,
+        journal::{
+            entry::{Shift, Shifts},
+            runs::LastRun,
+            writer::tests::{first_events, writer},
+        },
+    };
+
+    fn run(boot: &str, journal: Option<&str>) -> LastRun {
+        LastRun {
+            boot: boot.to_owned(),
+            journal: journal.map(str::to_owned),
+        }
+    }
+
+    /// Compares with a broker that knows nothing but which run was the last.
+    fn compare(writer: &mut JournalWriter, last: Option<LastRun>) {
+        writer.last_run = last;
+        writer.reconcile(Some(BTreeMap::new()), oneshot::channel().0);
+    }
+
+    /// A journal of which one event may have been sent by the run with this boot id.
+    fn sent_by(boot: Option<&str>, path: &Path) {
+        let (mut writer, _told) = writer(path);
+        if let Some(boot) = boot {
+            writer.begin_run(boot.to_owned());
+        }
+        writer.accept(first_events(1)).unwrap();
+        compare(&mut writer, None);
+        assert!(writer.is_compared);
+    }
+
+    #[test]
+    fn who_wrote_another_journal_was_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(None, &path);
+        let may_be_sent_again = |journal: fn(&str) -> Option<&str>| {
+            let (mut writer, _told) = writer(&path);
+            let identity = writer.identity.clone();
+            writer.last_run = Some(run("a", journal(&identity)));
+            writer.look_at_last_run(None);
+            assert_eq!(writer.leaving, None, "this journal knows no run");
+            writer.unanswered.get("7").copied()
+        };
+        assert_eq!(may_be_sent_again(|_| Some("theirs")), Some(1));
+        assert_eq!(may_be_sent_again(|ours| Some(ours)), None);
+        assert_eq!(
+            may_be_sent_again(|_| None),
+            None,
+            "an older program does not tell"
+        );
+    }
+
+    /// It has an older copy of this journal, or this is one. What it gave out last may not even be in the states at the broker.
+    #[test]
+    fn above_a_run_that_the_journal_does_not_know_all_numbers_leave_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.begin_run("two".to_owned());
+        let identity = writer.identity.clone();
+        let of = |boot| Some(run(boot, Some(&identity)));
+        for known in ["one", "two"] {
+            compare(&mut writer, of(known));
+            assert!(writer.is_compared && writer.unanswered.is_empty());
+        }
+        compare(&mut writer, of("three"));
+        assert!(!writer.is_compared && *writer.disputed.borrow());
+        let said = writer.lift();
+        assert_eq!(
+            said.iter().map(|said| said.code).collect::<Vec<_>>(),
+            [notice::JOURNAL_BEHIND]
+        );
+        let last = writer.resume("7").last_seq;
+        assert!(last > 1_000_000 && writer.is_compared, "{last}");
+        // The connection ended before the broker had learned of this run.
+        compare(&mut writer, of("three"));
+        assert!(writer.is_compared);
+        assert_eq!(writer.resume("7").last_seq, last);
+    }
+
+    /// The card took no writes, so it does not know that run. The broker says that it was one of this journal as it is.
+    #[test]
+    fn a_run_that_could_not_write_the_journal_is_no_strange_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.begin_run("three".to_owned());
+        let left = |era: &str| {
+            let left = Some(Shifts {
+                eras: vec![era.to_owned()],
+                shifts: Vec::<Shift>::new(),
+            });
+            let known = KnownNumbers {
+                left,
+                ..KnownNumbers::default()
+            };
+            BTreeMap::from([("7".to_owned(), known)])
+        };
+        for (era, leaving) in [
+            (writer.era.clone(), None),
+            ("another".to_owned(), Some(Leaving::Behind)),
+        ] {
+            writer.last_run = Some(run("two", Some(&writer.identity)));
+            writer.look_at_last_run(Some(&left(&era)));
+            assert_eq!(writer.leaving, leaving);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! An older copy of the journal, or an image of the card, that goes on where another copy has: the broker knows which run was the last.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use dgt2mqtt::mqtt::{BoardState, Topics};
+use serde_json::Value;
+
+use crate::{
+    broker::{Mosquitto, Subscriber},
+    hall::{Daemon, Simulator, one_board},
+    numbered::numbered,
+    proxy::{Fault, Proxy},
+};
+
+const PARTS: [&str; 4] = ["", "-wal", "-shm", ".lock"];
+
+struct Scene {
+    broker: Mosquitto,
+    subscriber: Subscriber,
+    _simulator: Simulator,
+    config: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    /// A board has told something, and the daemon has ended as it was told to.
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let broker = Mosquitto::start(folder.path(), "");
+        let subscriber = Subscriber::new(broker.port, "dgt2mqtt/#").await;
+        let (simulator, config) = one_board(folder.path(), broker.port);
+        let scene = Self {
+            broker,
+            subscriber,
+            _simulator: simulator,
+            config,
+            folder,
+        };
+        let daemon = Daemon::start(&scene.config);
+        scene.more(3).await;
+        daemon.stop();
+        scene
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.path().join("journal.sqlite")
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let got = self.subscriber.all().into_iter();
+        got.filter(|got| got.topic.contains("/event/"))
+            .map(|got| got.json())
+            .collect()
+    }
+
+    /// Waits for so many more events.
+    async fn more(&self, count: usize) {
+        let before = self.events().len();
+        self.subscriber
+            .wait("events", |_| self.events().len() >= before + count)
+            .await;
+    }
+
+    fn assert_right(&self) {
+        let told = numbered(&self.events(), "1").unwrap();
+        assert!(told.len() > 6);
+    }
+
+    /// Where the broker has the board's game, and what it has of it.
+    fn game(&self) -> (String, Vec<u8>) {
+        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+        let topic = topics.board_state(&"1".parse().unwrap(), BoardState::Game);
+        let got = self.subscriber.all().into_iter().rfind(|got| got.topic == topic);
+        (topic, got.unwrap().payload)
+    }
+}
+
+fn put(copy: &Path, journal: &Path) {
+    for part in PARTS {
+        let mut name = journal.as_os_str().to_owned();
+        name.push(part);
+        let _ = fs::remove_file(name);
+    }
+    fs::copy(copy, journal).unwrap();
+}
+
+/// The daemon is killed when an event has gone out and `game` has not followed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_older_copy_gives_no_number_twice_though_no_state_tells_the_last_one() {
+    let scene = Scene::new().await;
+    let copy = scene.folder.path().join("copy");
+    fs::copy(scene.journal(), &copy).unwrap();
+    let (topic, game) = scene.game();
+    let daemon = Daemon::start(&scene.config);
+    scene.more(1).await;
+    daemon.kill();
+    scene.subscriber.publish(&topic, true, game, None).await;
+    put(&copy, &scene.journal());
+    let daemon = Daemon::start(&scene.config);
+    scene.more(4).await;
+    daemon.stop();
+    scene.assert_right();
+}
+
+/// The network of the first machine is away when it dies. The spare one goes on, and in the end the first one comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_on_a_spare_machine_gives_no_number_twice() {
+    let scene = Scene::new().await;
+    let proxy = Proxy::before(scene.broker.port, &[], Fault::None).await;
+    let text = fs::read_to_string(&scene.config).unwrap();
+    let (first, spare) = (
+        scene.config.with_file_name("first.toml"),
+        scene.config.with_file_name("spare.toml"),
+    );
+    let direct = scene.broker.url().to_string();
+    let direct = direct.trim_end_matches('/');
+    assert!(text.contains(direct), "{text}");
+    fs::write(&first, text.replace(direct, &proxy.url.to_string())).unwrap();
+    let image = scene.folder.path().join("image.sqlite");
+    fs::copy(scene.journal(), &image).unwrap();
+    fs::write(&spare, text.replace("journal.sqlite", "image.sqlite")).unwrap();
+
+    let daemon = Daemon::start(&first);
+    scene.more(1).await;
+    proxy.stand_still(true);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    daemon.kill();
+    proxy.stand_still(false);
+    let daemon = Daemon::start(&spare);
+    scene.more(4).await;
+    daemon.kill();
+    let daemon = Daemon::start(&first);
+    scene.more(4).await;
+    daemon.stop();
+    scene.assert_right();
+}
