@@ -86,6 +86,8 @@ pub struct LeverWatch {
     turned_at: Option<Millis>,
     /// The press of `flipped` added time for its player: an older frame would show less.
     gained: bool,
+    /// The press of `flipped` may have given time that has passed since the frame before.
+    may_have_given: bool,
     /// The frame of `flipped` shows less time for its player than the one before. So it came because a second was over, and a press
     /// that falls together with that is rare.
     ticked: bool,
@@ -234,7 +236,7 @@ impl LeverWatch {
         } else if seconds(reading, presser) < seconds(last, presser) {
             // The time of a player who has pressed does not run. An older frame shows less only where the press gave him time: if
             // not, the lever has gone back.
-            if self.gained || self.gives {
+            if self.gained || self.gives || self.may_have_given {
                 Age::Old
             } else {
                 Age::New
@@ -340,6 +342,7 @@ impl LeverWatch {
                 let presser = reading.lever.pressed();
                 self.ticked = reading.time(presser).seconds < last.time(presser).seconds;
                 self.gained = reading.time(presser).seconds > last.time(presser).seconds;
+                self.may_have_given = given(&last, &reading, elapsed) > 0;
                 self.gives = match (given(&last, &reading, 0), given(&last, &reading, elapsed)) {
                     (GIVES_S.., _) => true,
                     (_, 1..) => self.gives,

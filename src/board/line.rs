@@ -151,16 +151,14 @@ impl Line {
             .filter(lasts)
             .collect();
         if missing.any() && !sensed.is_felt() {
-            let price = |s: Square| stood::price_of_unread(self, s, sensed);
+            let piece = |s: Square| self.placement().at(s);
+            let price = |s: Square| stood::price_of_unread(&self.plies, piece(s), s, sensed);
             let read = missing.into_iter().map(price).sum();
             self.bill.pay(Item::SensorFault, read);
+            let elsewhere = |s| stood::was_put_elsewhere(&self.plies, self.placement(), s, sensed);
             // Where several are gone, somebody clears the board or sets the pieces up.
             let gone = self.differing & !sensed.placement().occupied();
-            if gone.count() == 1
-                && missing
-                    .into_iter()
-                    .all(|s| stood::stood_elsewhere(self, s, sensed))
-            {
+            if gone.count() == 1 && missing.into_iter().all(elsewhere) {
                 self.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
             }
             self.hide(missing, sensed);
@@ -247,7 +245,7 @@ impl Line {
         bill.add(step);
         if kind
             .from_to()
-            .is_some_and(|(from, _)| stood::has_gone_on(self, from, sensed))
+            .is_some_and(|(from, _)| stood::has_gone_on(&self.plies, self.placement().at(from), from, sensed))
         {
             bill.pay(Item::SensorFault, weight::READ_IN_PASSING);
         }

@@ -124,7 +124,17 @@ impl Lines {
                     let last = line.plies.last().and_then(|ply| ply.pressed);
                     line.tell_fall(|fall| fall.came_back(square, gone, now, last, self.frozen));
                 }
-                stood::left(line, square, sensed);
+                if !sensed.before(square).agrees(line.expects(square))
+                    && stood::has_stood_elsewhere(
+                        &line.plies,
+                        line.placement(),
+                        line.faults.silent,
+                        square,
+                        sensed,
+                    )
+                {
+                    line.bill.pay(Item::Elsewhere, weight::STOOD_ELSEWHERE);
+                }
                 line.seen(square, sensed.at(square));
             }
         }

@@ -49,6 +49,12 @@ pub fn spare(irregularity: &Irregularity, language: &str) -> Vec<SparePart> {
     });
     let before_last = parts.len() - 1;
     parts.splice(before_last..before_last, doubt);
+    // The ruling of a suspicion begins with a word of doubt of its own.
+    let is_suspected = irregularity.certainty == Certainty::Suspected;
+    parts.extend(is_suspected.then(|| SparePart {
+        words: language.doubt_in_a_word(irregularity.certainty).to_owned(),
+        instead: "",
+    }));
     parts
 }
 
