@@ -31,6 +31,11 @@ impl KnownRuns {
         self.0.drain(..too_many);
     }
 
+    /// True where nobody knows which runs there were.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// False for a run that may have given out numbers of which nobody here knows.
     pub(crate) fn may_know(&self, boot: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|known| known == boot)

@@ -172,4 +172,32 @@ mod tests {
             assert_eq!(writer.leaving, leaving);
         }
     }
+
+    /// It ended before a broker told which run had the name, so nothing tells whose numbers it would have gone on with.
+    #[test]
+    fn a_run_that_compared_nothing_makes_no_other_strange() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        for boot in ["two", "three"] {
+            let (mut writer, _told) = writer(&path);
+            writer.begin_run(boot.to_owned());
+            writer.last_run = Some(run("one", Some(&writer.identity)));
+            writer.look_at_last_run(None);
+            assert_eq!(writer.leaving, None, "{boot}");
+        }
+    }
+
+    /// The card takes a write before the boards have other numbers.
+    #[test]
+    fn a_strange_run_is_not_forgotten_as_the_disk_takes_writes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.leave_unsecured();
+        let strange = run("three", Some(&writer.identity));
+        compare(&mut writer, Some(strange));
+        writer.stay();
+        assert_eq!(writer.leaving, Some(Leaving::Behind));
+    }
 }

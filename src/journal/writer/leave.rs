@@ -21,10 +21,10 @@ use crate::{
 /// Why numbers leave their range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Leaving {
-    /// A run of which this journal does not know had our name last.
-    Behind,
     /// No disk secures them.
     Unsecured,
+    /// A run of which this journal does not know had our name last.
+    Behind,
     /// The disk has taken what it had refused, and nobody knows what was given out since.
     Trails,
     /// The journal is new, and the broker does not tell whether there was one before, or knows that there was: of a board whose topics were
@@ -35,7 +35,7 @@ pub(super) enum Leaving {
 impl JournalWriter {
     /// Notes why numbers must leave their range.
     pub(super) fn leave(&mut self, why: Leaving) {
-        // A disk that takes writes again makes no new journal know its numbers.
+        // A disk that takes writes again makes no journal know numbers that others gave out.
         self.leaving = self.leaving.max(Some(why));
         self.tell_disputed();
     }

@@ -55,6 +55,7 @@ impl JournalWriter {
         // The disk may have refused just that, and the next run takes what it has of before for unsent.
         if self.beyond.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
+            self.copied.clear();
             self.is_compared = true;
             self.tell_disputed();
             // The caller may have gone with its connection.
@@ -200,6 +201,9 @@ impl JournalWriter {
         }
         let waiting = self.waiting.take();
         self.is_compared |= waiting.is_some();
+        if self.is_compared {
+            self.copied.clear();
+        }
         self.tell_disputed();
         // What was kept back can be sent.
         self.news.send_replace(self.position);

@@ -1,7 +1,7 @@
 //! The certainty of an accusation. At most one in a thousand `certain` accusations may be false
 //! (`examples/fit` counts them), so an accusation is not `certain` where anything else is amiss.
 
-use shakmaty::{Bitboard, CastlingMode, Color, File, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
 use super::{Made, Open, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
@@ -343,10 +343,16 @@ impl Trust<'_> {
         if finding.reason != Some(Reason::CastlingNotAllowed) {
             return false;
         }
-        let us = finding.before.turn();
-        let king = finding.before.placement().squares_of(Code::from(us.king()));
-        let corner = |file| Square::from_coords(file, us.backrank());
-        let home = king.with(corner(File::A)).with(corner(File::H));
+        let (us, before) = (finding.before.turn(), finding.before.placement());
+        let king = before.squares_of(Code::from(us.king()));
+        let rooks = before.squares_of(Code::from(us.rook())) & Bitboard::from_rank(us.backrank());
+        let to = (finding.squares & !king).first();
+        let rook = if to > king.first() {
+            rooks.last()
+        } else {
+            rooks.first()
+        };
+        let home = rook.map_or(king, |rook| king.with(rook));
         let is_of_home = |(from, to)| home.contains(from) || home.contains(to);
         let touches = |made: &&Made| made.kind.from_to().is_some_and(is_of_home);
         let mut touching = self.course.record.iter().filter(touches).peekable();
