@@ -22,7 +22,7 @@ pub mod orientation;
 pub mod placement;
 pub mod ply;
 mod presses;
-mod row;
+pub mod row;
 pub mod sensed;
 mod sleeve;
 pub mod stand;

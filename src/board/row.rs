@@ -10,8 +10,9 @@ const SLEEVE: u32 = 2;
 /// So many pieces of a row show that it is not read: of two, a hand may hold one, and the other may have fallen.
 const SEVERAL: usize = 3;
 
-/// The pieces of a row that is not read any more vanish within this time (milliseconds): two scans, and a margin.
-const TOGETHER_MS: u64 = 300;
+/// The pieces of a row that is not read any more vanish within this time (milliseconds), and are read again within it: two scans, and a
+/// margin.
+pub const TOGETHER_MS: u64 = 300;
 
 /// Two pieces that a hand puts back side by side are read again further apart, as a rule.
 const AT_ONCE_MS: u64 = 100;

@@ -11,7 +11,7 @@ use super::{
     trust::Trust,
 };
 use crate::{
-    board::{Fall, Faults, Line, fall::Fallen},
+    board::{Fall, Faults, Line, fall::Fallen, row::TOGETHER_MS},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -33,9 +33,6 @@ const MISSED_BY: usize = 4;
 /// Probability above which the report is more than a suspicion, where nothing bears it out but that the piece
 /// came back slowly, as it would on a square that had not read for a while.
 const CLEAR: f64 = 0.95;
-
-/// Pieces of a rank or file that was not read are read again within this time: two scans, and a margin.
-const TOGETHER_MS: u64 = 300;
 
 /// Looks whether missing pieces fell, and whose hand it was. `told` is the press of which that was said as a suspicion.
 pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) -> Option<(Finding, Fall)> {
