@@ -17,8 +17,9 @@ use super::{
     copied::Copied,
     entry::Resume,
     error::{JournalError, io_error},
+    lock::{self, Lock},
     numbers::fresh_range,
-    open::{lock, open_sound, set_aside},
+    open::{open_sound, set_aside},
     place::{NO_LINK, beside, make_folder},
     store::Store,
     wall_ms,
@@ -47,7 +48,7 @@ pub fn copy(path: &Path, to: &Path) -> Result<(), JournalError> {
 #[derive(Debug)]
 pub struct Restore {
     path: PathBuf,
-    _lock: File,
+    _lock: Lock,
 }
 
 /// Says of a journal in use what helps whoever restores: not two daemons want it.
@@ -69,7 +70,7 @@ impl Restore {
         }
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock(path).map_err(running)?,
+            _lock: Lock::take(path).map_err(running)?,
         })
     }
 
@@ -127,7 +128,7 @@ impl Restore {
         let folder = folder.unwrap_or_else(|| Path::new("."));
         for file in [
             fresh.clone(),
-            beside(&self.path, ".lock"),
+            lock::of(&self.path),
             beside(&self.path, ".round"),
             beside(&self.path, ".tables"),
         ] {

@@ -22,6 +22,7 @@ mod entry;
 mod error;
 mod handle;
 mod jump;
+mod lock;
 mod numbers;
 mod open;
 mod place;

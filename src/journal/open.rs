@@ -8,9 +8,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions, TryLockError},
-    io::{Read, Seek, SeekFrom, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -19,6 +17,7 @@ use super::{
     entry::{JournalSettings, Notice, Resume},
     error::{JournalError, io_error, is_damage},
     jump::Jumps,
+    lock::{self, Lock},
     numbers::fresh_range,
     place::{self, beside},
     runs::KnownRuns,
@@ -27,8 +26,6 @@ use super::{
 };
 use crate::event::notice;
 
-/// A process that was killed a moment ago may still hold the lock.
-const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// A file that cannot be read may be one that cannot be read just now.
 const READING_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -54,7 +51,7 @@ pub(crate) struct Ready {
     /// What the opening found.
     pub(crate) notices: Vec<Notice>,
     /// The lock, held as long as the journal is open; none where nothing can be written.
-    pub(crate) lock: Option<File>,
+    pub(crate) lock: Option<Lock>,
 }
 
 /// Opens, checks and if need be replaces the journal. One that is there and cannot be read is tried again for a moment: a
@@ -62,7 +59,7 @@ pub(crate) struct Ready {
 pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
     let deadline = Instant::now() + READING_PATIENCE;
     // Whoever opens it makes the lock. It stays when the process ends.
-    let was_here = beside(&settings.path, ".lock").exists();
+    let was_here = lock::of(&settings.path).exists();
     loop {
         let ready = open_once(&settings.path, gateway, was_here)?;
         if !ready.is_unread || Instant::now() > deadline {
@@ -190,7 +187,7 @@ fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, Jou
     if let Some(folder) = path.parent() {
         place::make_folder(folder).map_err(io_error("create the folder", folder))?;
     }
-    let lock = lock(path)?;
+    let lock = Lock::take(path)?;
     let mut notices = Vec::new();
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
@@ -343,53 +340,4 @@ pub(super) fn set_aside(path: &Path, why: &str, parts: &[&str]) -> Result<PathBu
         }
     }
     Ok(aside)
-}
-
-/// Takes the lock and leaves the process id in it.
-pub(super) fn lock(path: &Path) -> Result<File, JournalError> {
-    let lock_path = beside(path, ".lock");
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .custom_flags(place::NO_LINK)
-        .open(&lock_path)
-        .map_err(io_error("open", &lock_path))?;
-    let deadline = Instant::now() + LOCK_PATIENCE;
-    let mut outcome = file.try_lock();
-    while matches!(outcome, Err(TryLockError::WouldBlock)) && Instant::now() < deadline {
-        std::thread::sleep(LOCK_PATIENCE / 20);
-        outcome = file.try_lock();
-    }
-    match outcome {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut pid = String::new();
-            // The process id only helps the message: without it the refusal is as good.
-            let _ = file.read_to_string(&mut pid);
-            return Err(JournalError::Locked {
-                path: path.to_owned(),
-                pid: pid.trim().to_owned(),
-            });
-        }
-        Err(TryLockError::Error(error)) => return Err(io_error("lock", &lock_path)(error)),
-    }
-    // The process id helps whoever is refused. A full disk must not keep the daemon from starting.
-    if let Err(error) = leave_number(&mut file) {
-        tracing::debug!(%error, "cannot leave the process id in the lock");
-    }
-    Ok(file)
-}
-
-fn leave_number(file: &mut File) -> std::io::Result<()> {
-    let data = file.metadata()?;
-    if !data.is_file() || data.nlink() != 1 {
-        return Err(std::io::Error::other(
-            "it has another name, whose content is not ours",
-        ));
-    }
-    file.set_len(0)?;
-    file.seek(SeekFrom::Start(0))?;
-    writeln!(file, "{}", std::process::id())
 }

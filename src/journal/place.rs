@@ -61,6 +61,7 @@ impl Fate {
     }
 }
 
+/// Device and number of a file.
 type Identity = (u64, u64);
 
 /// The place as it was when the file was opened.
@@ -158,7 +159,8 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn identity(path: &Path) -> Option<Identity> {
+/// What tells the file at `path` from any other.
+pub(super) fn identity(path: &Path) -> Option<Identity> {
     let found = fs::metadata(path).ok()?;
     Some((found.dev(), found.ino()))
 }

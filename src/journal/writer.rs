@@ -12,7 +12,6 @@ mod waiting;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::File,
     time::{Duration, Instant},
 };
 
@@ -26,6 +25,7 @@ use super::{
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
+    lock::Lock,
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -123,7 +123,7 @@ pub(super) struct JournalWriter {
     /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
-    lock: Option<File>,
+    lock: Option<Lock>,
 }
 
 impl JournalWriter {
@@ -479,7 +479,8 @@ impl JournalWriter {
     }
 
     fn tick(&mut self) {
-        let is_due = !self.pending.is_empty() || self.failing_since.is_some() || self.look().is_some();
+        let is_strange = self.look().is_some() || self.has_lost_its_lock();
+        let is_due = !self.pending.is_empty() || self.failing_since.is_some() || is_strange;
         if is_due && self.flush() == Written::Memory {
             return;
         }

@@ -30,9 +30,9 @@ use tokio::{
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, heard},
     forward::Forwarder,
-    hall::{Daemon, Seat, Simulator, configure, fixture, replay},
+    hall::{Daemon, Seat, Simulator, configure, fixture, moves, replay},
     offences::OFFENCES,
-    replayed::{Played, assert_as_replayed, told},
+    replayed::{Played, assert_as_replayed, tape, taped, told},
     retold::Retold,
     seed::{in_rounds_at_once, rounds},
 };
@@ -46,6 +46,9 @@ const REST: Duration = Duration::from_secs(3);
 
 /// The games of which something else is told, because the daemon connected anew in the middle of an offence.
 static OTHERWISE: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// The games with an offence that a lump hides: who reads the bytes as they came cannot tell it either.
+static HIDDEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// How bytes pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +231,9 @@ impl Scene {
             let text = fs::read_to_string(&config).unwrap();
             fs::write(&config, format!("{text}gathered_ms = {ms}\n")).unwrap();
         }
+        if !is_timed {
+            taped(&config);
+        }
         let daemon = Daemon::start(&config);
         Self {
             game,
@@ -300,6 +306,22 @@ impl Scene {
         assert!(self.daemon.stop());
         self.game.is_whole(&self.config, &self.subscriber, "1").await;
     }
+
+    /// The same; an offence may be hidden by the lump. `replay` of the bytes as the daemon heard them does not tell it then either.
+    async fn holds_but_for_what_is_hidden(self) {
+        let missing = self.game.missing_in_the_end(&self.subscriber, "1").await;
+        let Some(missing) = missing else {
+            return self.holds_whole().await;
+        };
+        assert!(self.daemon.stop());
+        let events = told(&self.config, &self.subscriber, "1").await;
+        self.game.accuses_nobody_besides(&events);
+        assert_eq!(moves(&events), self.game.moves(), "{missing}");
+        assert_as_replayed(&events, &tape(&self.config, "1"), true);
+        let said = format!("{}: hidden by the lump: {missing}", self.game.path.display());
+        println!("{said}");
+        HIDDEN.lock().unwrap().push(said);
+    }
 }
 
 /// What comes in a lump has waited, and nobody measured when it happened.
@@ -308,13 +330,16 @@ async fn a_network_that_stands_still_has_nobody_accused() {
     in_rounds_at_once(AT_ONCE, a_network_stands_still).await;
     let otherwise = OTHERWISE.lock().unwrap();
     assert!(otherwise.len() <= rounds() / 10, "{otherwise:#?}");
+    // Of the offences in a lump one in a hundred is hidden.
+    let hidden = HIDDEN.lock().unwrap();
+    assert!(hidden.len() <= 1, "{hidden:#?}");
 }
 
 async fn a_network_stands_still(mut random: Rng) {
     let scene = Scene::new(game(&mut random), None, false).await;
     scene.stands_still(some_time(&mut random), &mut random).await;
     match scene.network.is_kept() {
-        true => scene.holds_whole().await,
+        true => scene.holds_but_for_what_is_hidden().await,
         false => scene.holds_what_is_left().await,
     }
 }

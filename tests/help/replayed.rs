@@ -89,13 +89,18 @@ impl Played {
 
     /// Waits until all of it is told of `board`.
     pub async fn is_over(&self, subscriber: &Subscriber, board: &str) {
+        let missing = self.missing_in_the_end(subscriber, board).await;
+        assert_eq!(missing, None, "{} at board {board}", self.path.display());
+    }
+
+    /// Waits until all of it is told of `board`, and no longer than such a game can take: what is missing then.
+    pub async fn missing_in_the_end(&self, subscriber: &Subscriber, board: &str) -> Option<String> {
         let deadline = Instant::now() + self.lasts + PATIENCE;
-        while let Some(missing) = self.missing(&heard(subscriber, board).events) {
-            assert!(
-                Instant::now() < deadline,
-                "{} at board {board}: {missing}",
-                self.path.display()
-            );
+        loop {
+            let missing = self.missing(&heard(subscriber, board).events);
+            if missing.is_none() || Instant::now() >= deadline {
+                return missing;
+            }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

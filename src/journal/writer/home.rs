@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    io::Write,
     path::Path,
     time::{Duration, Instant},
 };
@@ -15,6 +14,7 @@ use crate::{
         batch::Batch,
         entry::Notice,
         error::{JournalError, is_damage},
+        lock::Lock,
         open,
         place::{Fate, JournalPlace, beside, make_folder},
         salvage::Salvage,
@@ -47,6 +47,7 @@ impl JournalWriter {
             Some(Fate::ReadOnly) => self.come_home(Fate::ReadOnly).map(Some),
             // Whatever became of its file meanwhile.
             _ if self.is_unread => self.come_home(Fate::Unread).map(Some),
+            None if self.has_lost_its_lock() => self.lock_again().map(|()| None),
             None if self.lock.is_some() => return true,
             // The file could not be written when it was opened, and now it can.
             None => self.begin_to_write().map(|()| None),
@@ -75,10 +76,23 @@ impl JournalWriter {
         if let Some(fate) = self.place.look() {
             return Some(fate);
         }
-        // The kernel may give a file system up without calling it read-only.
-        // The question writes no bytes, and so changes nothing.
-        let is_given_up = self.lock.as_mut().is_some_and(|lock| lock.write(&[]).is_err());
+        let is_given_up = self.lock.as_mut().is_some_and(Lock::is_given_up);
         is_given_up.then_some(Fate::ReadOnly)
+    }
+
+    /// True where another process would take the journal for one that nobody has.
+    pub(super) fn has_lost_its_lock(&self) -> bool {
+        self.lock.as_ref().is_some_and(|lock| !lock.is_in_its_place())
+    }
+
+    /// Puts the lock back that somebody removed. Where another process was quicker, this one goes on from memory.
+    fn lock_again(&mut self) -> Result<(), Homeless> {
+        self.lock = Some(Lock::take(&self.settings.path)?);
+        tracing::warn!(
+            "somebody removed the lock of the journal {}: it is there again. It is no leftover: without it a second daemon would write into the same file",
+            self.settings.path.display()
+        );
+        Ok(())
     }
 
     /// Reads the file now and then through a new connection, because the open one sees its memory in place of bytes
@@ -126,7 +140,7 @@ impl JournalWriter {
         }
         // The lock's file may be gone as well, and another daemon may have begun there.
         self.lock = None;
-        self.lock = Some(open::lock(&path)?);
+        self.lock = Some(Lock::take(&path)?);
         remove(&fresh)?;
         let is_whole = !matches!(fate, Fate::Damaged | Fate::Unread) && self.store.copy_to(&fresh).is_ok();
         if !is_whole {

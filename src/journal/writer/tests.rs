@@ -3,7 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::{
     event::{Body, Event},
-    journal::{entry::CommandRecord, open},
+    journal::{JournalError, entry::CommandRecord, lock, open},
 };
 
 fn first_event() -> Entry {
@@ -263,6 +263,24 @@ fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() 
     drop(writer);
     let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
     assert_eq!(next.store.outbox().unwrap(), 3);
+}
+
+/// The lock of a running daemon looks like a leftover.
+#[test]
+fn a_lock_that_somebody_removes_is_put_back_before_another_process_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    let mut writer = writer_of_three(&path);
+    std::fs::remove_file(lock::of(&path)).unwrap();
+    writer.tick();
+    let second = open::open(&JournalSettings::at(&path), "gw");
+    assert!(matches!(second, Err(JournalError::Locked { .. })), "{second:?}");
+    std::fs::remove_file(lock::of(&path)).unwrap();
+    let second = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert!(!writer.is_at_home(), "another process was quicker");
+    assert_eq!(writer.trouble.borrow()[0].code, notice::JOURNAL_FAILING);
+    drop(second);
+    assert!(writer.is_at_home());
 }
 
 /// Who may send commands can send any number, and none of them needs to lead to an event.
