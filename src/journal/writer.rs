@@ -8,6 +8,7 @@ mod lift;
 #[cfg(test)]
 mod tests;
 mod tidy;
+mod trouble;
 mod waiting;
 
 use std::{
@@ -17,7 +18,7 @@ use std::{
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::leave::Leaving;
+use self::{leave::Leaving, trouble::RETRY};
 use super::{
     age::Hours,
     batch::{Batch, numbered},
@@ -33,15 +34,9 @@ use super::{
     store::Store,
     taken::Taken,
 };
-use crate::event::notice;
 
 /// How many requests share one transaction at most.
 const GROUP: usize = 256;
-/// How often a refusing disk is tried again. Each time that it begins to refuse numbers jump, and boards stand still for it. So one that
-/// has taken writes for a moment only is left alone for longer and longer.
-const RETRY: Duration = Duration::from_secs(1);
-const MOST_RETRY: Duration = Duration::from_secs(60);
-
 /// How long a notice stays of something that was found and mended.
 const SAY_HEALED: Duration = Duration::from_secs(60);
 
@@ -398,76 +393,6 @@ impl JournalWriter {
                 Written::Memory
             }
         }
-    }
-
-    /// Makes a notice when the disk begins to refuse.
-    fn fail(&mut self, notice: Notice) {
-        if self.failing_since.is_some() {
-            return;
-        }
-        let again = self.recovered_at.is_some_and(|at| at.elapsed() < MOST_RETRY);
-        self.retry = if again {
-            MOST_RETRY.min(2 * self.retry)
-        } else {
-            RETRY
-        };
-        self.failing_since = Some(Instant::now());
-        tracing::error!(code = notice.code, "{}", notice.message);
-        self.trouble.send_modify(|troubles| troubles.push(notice));
-    }
-
-    fn trouble_of(&self, error: &rusqlite::Error) -> Notice {
-        let path = self.settings.path.display();
-        if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
-            Notice::new(
-                notice::DISK_FULL,
-                format!(
-                    "no room for the journal {path}: events are sent from memory until there is; make room"
-                ),
-            )
-        } else if is_damage(error) {
-            Notice::new(
-                notice::JOURNAL_DAMAGED,
-                format!(
-                    "the journal {path} is damaged ({error}): events are sent from memory until a new one can begin"
-                ),
-            )
-        } else {
-            Notice::new(
-                notice::JOURNAL_FAILING,
-                format!(
-                    "cannot write the journal {path} ({error}): events are sent from memory until it can be written"
-                ),
-            )
-        }
-    }
-
-    fn recover(&mut self) {
-        let Some(since) = self.failing_since.take() else {
-            return;
-        };
-        tracing::info!(
-            seconds = since.elapsed().as_secs(),
-            "the journal can be written again, and has what waited in memory"
-        );
-        self.is_losing = false;
-        self.recovered_at = Some(Instant::now());
-        if self.healed_at.is_none() {
-            self.forget_troubles();
-        }
-        if self.unsecured.send_if_modified(std::mem::take)
-            && self.leaving != Some(Leaving::Trails)
-            && let Err(error) = self.store.say_secured()
-        {
-            tracing::debug!(%error, "the next run takes numbers for unsecured");
-        }
-        self.stay();
-    }
-
-    fn forget_troubles(&mut self) {
-        self.healed_at = None;
-        self.trouble
-            .send_modify(|troubles| troubles.retain(|notice| notice.code == notice::OUTBOX_FILLING));
     }
 
     fn acknowledge(&mut self, positions: &[u64]) {

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::*;
+use super::{trouble::MOST_RETRY, *};
 use crate::{
     event::{Body, Event},
     journal::{JournalError, entry::CommandRecord, lock, open},
