@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::{trouble::MOST_RETRY, *};
 use crate::{
-    event::{Body, Event},
+    event::{Body, Event, notice},
     journal::{JournalError, entry::CommandRecord, lock, open},
 };
 
