@@ -141,6 +141,10 @@ fn lost_updates(world: &World, play: &mut Play, now: Millis) {
         nodes: 20_000,
         most: 8,
     };
-    game.gap
-        .bridge(&mut ctx, &mut game.course, &mut game.doubt, limits);
+    game.gap.bridge(
+        &mut ctx,
+        &mut game.course,
+        &mut game.doubt,
+        gap::Search::within(limits),
+    );
 }

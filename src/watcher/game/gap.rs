@@ -2,6 +2,7 @@
 
 mod search;
 
+pub(in crate::watcher) use self::search::Search;
 pub(super) use self::search::recovered;
 use self::search::{bridged, distinct, exchanged_unseen, said_otherwise};
 use super::{
@@ -133,7 +134,10 @@ impl Gap {
         ctx: &mut Ctx<'_>,
         course: &mut Course,
         doubt: &mut Doubt,
-        limits: bridge::Limits,
+        Search {
+            limits,
+            may_be_put_right,
+        }: Search,
     ) {
         course.lines.grow_all(ctx.now, ctx.sensed);
         let best = course.lines.best();
@@ -166,7 +170,7 @@ impl Gap {
             }
             return;
         }
-        let (mut found, cut) = bridged(ctx, course, limits);
+        let (mut found, cut) = bridged(ctx, course, limits, may_be_put_right);
         found.retain(|line| !self.is_tale(course, line));
         let shortest = found.iter().map(|line| line.plies.len()).min();
         let missed = shortest.map(|plies| (course.base + plies).saturating_sub(course.record.plies()));
@@ -319,22 +323,23 @@ impl Gap {
         if waits {
             return;
         }
-        self.bridge(ctx, course, doubt, self.limits(ctx, cases));
+        self.bridge(ctx, course, doubt, self.reach(ctx, cases));
     }
 
-    /// Bounds of the search. Where an irregularity is open, the players have hardly played on, so the search
+    /// What is searched after a gap. Where an irregularity is open, the players have hardly played on, so the search
     /// is short. So it is where the clock shows that there was no time for more: all half-moves but the last were
     /// pressed.
-    fn limits(&self, ctx: &Ctx<'_>, cases: &Cases) -> bridge::Limits {
+    fn reach(&self, ctx: &Ctx<'_>, cases: &Cases) -> Search {
         let mut at_work = cases.at_board();
-        let plies = if at_work.all(|open| open.kind == IrregularityKind::PressWithoutMove) {
-            self.most_unseen()
-        } else {
-            2
-        };
-        bridge::Limits {
+        let may_be_put_right = !at_work.all(|open| open.kind == IrregularityKind::PressWithoutMove);
+        let plies = if may_be_put_right { 2 } else { self.most_unseen() };
+        let limits = bridge::Limits {
             plies: self.missed_plies(ctx).map_or(plies, |missed| plies.min(missed)),
             ..bridge::Limits::default()
+        };
+        Search {
+            limits,
+            may_be_put_right,
         }
     }
 
@@ -362,7 +367,7 @@ impl Gap {
     ) {
         let Some(gap) = self.unbridged else { return };
         if self.is_in_turn(ctx, course) {
-            self.bridge(ctx, course, doubt, self.limits(ctx, cases));
+            self.bridge(ctx, course, doubt, self.reach(ctx, cases));
             return;
         }
         if gap.search.is_due(ctx)
@@ -382,7 +387,7 @@ impl Gap {
             if !waited {
                 self.unbridged = Some(Unbridged { search, ..gap });
             }
-            self.bridge(ctx, course, doubt, self.limits(ctx, cases));
+            self.bridge(ctx, course, doubt, self.reach(ctx, cases));
             if let Some(gap) = &mut self.unbridged
                 && matches!(gap.search, NextSearch::AtRest)
             {

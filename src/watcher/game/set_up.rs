@@ -4,7 +4,13 @@
 use shakmaty::{Bitboard, CastlingMode, Move};
 
 use super::{
-    Press, cases::Cases, course::Course, doubt::Doubt, gap::Gap, positions::Positions, unread::Unread,
+    Press,
+    cases::Cases,
+    course::Course,
+    doubt::Doubt,
+    gap::{Gap, Search},
+    positions::Positions,
+    unread::Unread,
 };
 use crate::{
     board::{Placement, Stand, bridge, candidate::Candidate},
@@ -47,7 +53,7 @@ pub(super) fn is_set_up(
         plies: UNCLOCKED,
         ..bridge::Limits::default()
     };
-    gap.bridge(ctx, course, doubt, limits);
+    gap.bridge(ctx, course, doubt, Search::within(limits));
     !explains(course)
 }
 

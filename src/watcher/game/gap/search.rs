@@ -26,6 +26,24 @@ const UNPRESSED: usize = 3;
 /// Cost of each half-move in which a hypothesis contradicts the record, in nats.
 const CONTRADICTED: f32 = 0.5;
 
+/// How far a search goes, and from where.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::watcher) struct Search {
+    pub(in crate::watcher) limits: Limits,
+    /// Pieces may have been put back in the gap that stood wrong before it: an irregularity is open.
+    pub(in crate::watcher) may_be_put_right: bool,
+}
+
+impl Search {
+    /// A search of a game in which nothing was to be put right.
+    pub(in crate::watcher) fn within(limits: Limits) -> Self {
+        Self {
+            limits,
+            may_be_put_right: false,
+        }
+    }
+}
+
 /// `root`, continued by the half-moves of `path` that a search found.
 pub(in crate::watcher::game) fn recovered(root: &Line, path: Vec<(Move, Arc<Stand>)>, ctx: &Ctx<'_>) -> Line {
     let mut line = root.clone();
@@ -96,13 +114,29 @@ fn pressed_or_not(from: &Arc<Stand>, to: &Placement, turn: Option<Color>, limits
     }
 }
 
-/// Searches from the best hypotheses, by legal half-moves, to the position on the board. Returns the
-/// hypotheses found, and whether the search was cut short.
-pub(super) fn bridged(ctx: &Ctx<'_>, course: &Course, limits: Limits) -> (Vec<Line>, bool) {
+/// An offence was put right while nobody read the board: what stood there before is no sign against what was played since.
+fn put_right(ctx: &Ctx<'_>, course: &Course) -> Option<Line> {
+    if course.base < course.record.plies() {
+        return None;
+    }
+    let mut line = Line::new(course.record.stand().clone(), ctx.sensed, ctx.now);
+    line.charge(Item::Shared, course.lines.best().cost_before_plies());
+    Some(line)
+}
+
+/// Searches from the best hypotheses, by legal half-moves, to the position on the board; where `may_be_put_right`, from the record as
+/// well. Returns the hypotheses found, and whether the search was cut short.
+pub(super) fn bridged(
+    ctx: &Ctx<'_>,
+    course: &Course,
+    limits: Limits,
+    may_be_put_right: bool,
+) -> (Vec<Line>, bool) {
     let turn = ctx.clock.running();
     let mut found = Vec::new();
     let mut cut = false;
-    for root in course.lines.all().take(4) {
+    let anew = may_be_put_right.then(|| put_right(ctx, course)).flatten();
+    for root in anew.iter().chain(course.lines.all().take(4)) {
         let mut bridges = pressed_or_not(&root.stand, ctx.sensed.placement(), turn, limits);
         if bridges.found.is_empty() && root.faults().hidden.any() {
             bridges = pressed_or_not(&root.stand, &standing(root, ctx.sensed), turn, limits);
