@@ -28,6 +28,7 @@ mod table;
 mod talk_time;
 #[cfg(test)]
 pub(crate) mod testing;
+mod timing;
 mod whole;
 mod wire;
 

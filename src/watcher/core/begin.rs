@@ -166,7 +166,7 @@ pub(super) fn begin_mid_game(
         .as_ref()
         .and_then(|lines| Some(lines.best().plies.first()?.at));
     let began = read.map_or(world.clock.started_at, |read| read.min(world.clock.started_at));
-    let in_lump = runs && world.timing.lumped.is_some_and(|lumped| began <= lumped);
+    let in_lump = runs && world.timing.is_unmeasured(began);
     let is_auto = world.settings.orientation == OrientationSetting::Auto;
     let turned = is_auto && !world.board.orientation_shown;
     if let Phase::Game(game) = &mut play.phase {

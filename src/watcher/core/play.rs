@@ -45,7 +45,6 @@ impl Play {
         now: Millis,
     ) -> Option<(&'a mut Game, Ctx<'a>)> {
         let game = self.phase.game_mut()?;
-        let timing = &world.timing;
         let ctx = Ctx {
             now,
             settings: &world.settings,
@@ -56,12 +55,7 @@ impl Play {
             look_again: &mut self.look_again,
             dump_wanted: &mut self.dump_wanted,
             sign_wanted: &mut self.sign_wanted,
-            told: timing.told,
-            catches_up: timing.catches_up,
-            lump_began: timing.lump_began,
-            lumped: timing.lumped,
-            coincided: timing.coincided,
-            gathered_until: timing.gathered_until,
+            timing: world.timing,
         };
         Some((game, ctx))
     }

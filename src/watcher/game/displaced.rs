@@ -76,7 +76,7 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
     // A player who forgot the clock before in this game may have forgotten it again: what he does next tells. In a lump presses may seem
     // to be missing.
-    let is_measured = slack == 0 && ctx.lumped.is_none();
+    let is_measured = slack == 0 && ctx.timing.lumped.is_none();
     let is_forgotten =
         |ply| record.mover(ply) != press.side && record[ply - 1].completed_by == CompletedBy::Reply;
     let forgets = is_measured && (1..=record.plies()).any(is_forgotten);

@@ -217,7 +217,7 @@ fn has_ended_before(ctx: &Ctx<'_>, course: &Course, gap: &Gap, at: Millis) -> bo
     // In a gap or a lump nobody knows which came first.
     let unheard = gap
         .missed_until
-        .max(ctx.lumped)
+        .max(ctx.timing.lumped)
         .is_some_and(|until| at <= until + TOLD_MS);
     let ahead = course.lines.best().plies.iter().skip(course.announced());
     let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);

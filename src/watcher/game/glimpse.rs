@@ -102,7 +102,7 @@ impl Lump {
         cases: &mut Cases,
         hands: &mut Hands,
     ) {
-        if ctx.catches_up {
+        if ctx.timing.catches_up {
             return;
         }
         let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)

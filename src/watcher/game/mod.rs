@@ -203,7 +203,7 @@ impl Game {
         let is_one_act = first.is_some_and(|made| {
             // Nobody knows how soon it was where readings came late, or some were missed.
             let is_measured = ctx.sensed.slack() == 0
-                && ctx.lumped.is_none_or(|lumped| lumped < made.at)
+                && !ctx.timing.is_unmeasured(made.at)
                 && self.gap.read_since <= made.at;
             is_measured && second.since(made.at) <= waits::TURNED_MS
         });

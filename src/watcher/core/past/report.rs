@@ -18,6 +18,7 @@ use crate::{
         ctx::Ctx,
         game::{Ended, Game, Open, case_file::CaseFile},
         outbox::Outbox,
+        timing::Timing,
     },
 };
 
@@ -143,12 +144,10 @@ pub(super) fn report_on(
         look_again: &mut None,
         dump_wanted: &mut false,
         sign_wanted: &mut false,
-        told: now,
-        catches_up: false,
-        lump_began: Millis(0),
-        lumped: None,
-        coincided: None,
-        gathered_until: None,
+        timing: Timing {
+            told: now,
+            ..Timing::default()
+        },
     };
     game.report(&mut ctx, report)?;
     if let Some(unknown) = unknown {
