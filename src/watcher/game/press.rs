@@ -2,16 +2,22 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
-use crate::{board::Placement, event::ClockState, time::Millis};
+use crate::{
+    board::{Placement, kept::color},
+    event::ClockState,
+    time::Millis,
+};
 
 /// Most presses that may wait to be judged, besides the one that is being judged.
 const MOST_LATER: usize = 4;
 
 /// A press that has not been judged yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::watcher) struct Press {
+    #[serde(with = "color")]
     pub(in crate::watcher) side: Color,
     pub(in crate::watcher) at: Millis,
     pub(in crate::watcher) clock: Option<ClockState>,

@@ -315,11 +315,7 @@ impl SavedGame {
 
     /// The game as it was saved.
     pub(super) fn restore(&self, number: u32) -> Result<Game, Wrong> {
-        let mode = if self.chess960 {
-            CastlingMode::Chess960
-        } else {
-            CastlingMode::Standard
-        };
+        let mode = CastlingMode::from_chess960(self.chess960);
         let fen = fen(&self.start).map_err(|what| Wrong::at("`start` of the game", what))?;
         let start = Arc::new(Stand::of_start(fen, mode));
         let unread = Sensed::default();
