@@ -1,12 +1,10 @@
 //! Which press was for which half-move.
 
-use std::sync::Arc;
-
 use shakmaty::{Color, Move, Piece, Role, Square};
 
 use super::{
     act::IllegalAct,
-    bill::{Bill, Item},
+    bill::Item,
     line::Line,
     ply::PlyKind,
     sensed::{SCAN_MS, Sensed},
@@ -86,10 +84,7 @@ impl Line {
         now: Millis,
         presses: impl Iterator<Item = (Color, Millis)>,
     ) -> Self {
-        let left = Arc::new(self.stand.left_as(self.placement()));
-        let act = IllegalAct::left(None, self.placement());
-        let kind = PlyKind::Illegal(Box::new(act));
-        let mut passed = self.played(kind, left, sensed, now, &Bill::default());
+        let mut passed = self.after_act(IllegalAct::left(None, self.placement()), sensed, now);
         passed.pending.extend(presses);
         if let Some((_, at)) = passed.pending.first().copied() {
             passed.plies.change_last(|ply| ply.pressed = Some(at));

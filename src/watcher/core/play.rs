@@ -1,6 +1,6 @@
 //! A game, or the wait for one, and what goes out for it. There are two of them while a copy is watched beside the game.
 
-use super::{chips, first_array, first_side, phase::Phase, world::World};
+use super::{chips, first_side, phase::Phase, world::World};
 use crate::{
     event::Body,
     time::Millis,
@@ -91,7 +91,7 @@ impl Play {
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {
             return;
         };
-        if let Some(white) = first_array::begin_otherwise(game, &mut ctx) {
+        if let Some(white) = first_side::begin_otherwise(game, &mut ctx) {
             world.clock.guess(white);
         }
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {

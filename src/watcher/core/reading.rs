@@ -9,14 +9,18 @@ use super::{
     phase::Phase,
     presses::pressed,
     reread::{explain, reread, tick_lines},
-    silence,
 };
 use crate::{
     board::{Code, Sensed},
     dgt::{Battery, ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
-    watcher::{MOST_GATHERED_MS, clock::LastShown, game::touch::ReadAt, outbox::Heard},
+    watcher::{
+        MOST_GATHERED_MS,
+        clock::LastShown,
+        game::{Game, touch::ReadAt},
+        outbox::Heard,
+    },
 };
 
 /// If the clock was not heard for longer, nobody knows when what waited meanwhile happened, in milliseconds: its last frame before
@@ -254,7 +258,9 @@ impl Core {
         self.play.out.changed.position = true;
         self.each(|world, play| tick_lines(&mut play.phase, &world.board.sensed, now));
         let before = self.world.board.sensed.placement().clone();
-        let silent_since = silence::since(&self.play.phase, &self.world.board.sensed);
+        // A board that tells nothing although both players press is as good as not read.
+        let is_silent = self.play.phase.game().is_some_and(Game::is_silent);
+        let silent_since = is_silent.then(|| self.world.board.sensed.last_told());
         let changed = self.world.board.sensed.replace(now, &placement);
         if first {
             self.world.board.sensed = Sensed::settled(&placement);
@@ -305,13 +311,7 @@ impl Core {
             if let Phase::Game(game) = &mut play.phase {
                 game.gap.missed_until = Some(now);
             }
-            pressed(
-                &mut play.phase,
-                &world.board.sensed,
-                &mut world.clock,
-                now,
-                player,
-            );
+            pressed(world, play, now, player);
         });
     }
 

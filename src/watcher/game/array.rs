@@ -87,13 +87,7 @@ fn found_at_start(
     kind: IrregularityKind,
     certainty: Certainty,
 ) -> Finding {
-    let scene = Scene {
-        ply: 0,
-        before: record.start.clone(),
-        seen: ctx.sensed.placement().clone(),
-        at: ctx.now,
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, 0, record.start.clone(), ctx.now);
     Finding::new(kind, certainty, None, scene)
 }
 
@@ -152,7 +146,7 @@ pub(in crate::watcher) fn begun_otherwise(
     cases: &Cases,
     presses: &PressQueue,
 ) -> Option<Beginning> {
-    let press = presses.judged.as_ref().filter(|_| presses.later.is_empty())?;
+    let press = presses.only()?;
     let (start, how) = match begun_with_pawn_astray(ctx, course) {
         Some(start) => (start, How::PawnAstray),
         None => (begun_by_black(ctx, &course.record, cases, press)?, How::ByBlack),

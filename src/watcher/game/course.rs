@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, CastlingMode, Color, Move, uci::UciMove};
 
-use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
+use super::{Made, Press, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
-    board::{Bill, IllegalAct, Item, Line, Lines, Ply, PlyKind, Sensed, Stand},
+    board::{IllegalAct, Item, Line, Lines, Ply, Sensed, Stand},
     event::{Body, CompletedBy, notice},
     time::Millis,
     watcher::ctx::Ctx,
@@ -269,15 +269,8 @@ impl Course {
         before: Arc<Stand>,
         act: IllegalAct,
     ) {
-        let left = Arc::new(before.left_as(&act.placement()));
         let base = Line::new(before, ctx.sensed, ctx.now);
-        let stands = base.played(
-            PlyKind::Illegal(Box::new(act)),
-            left,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
+        let stands = base.after_act(act, ctx.sensed, ctx.now);
         self.rebase(ctx, presses, vec![(base, RESTORED), (stands, 0.0)]);
     }
 
@@ -290,7 +283,12 @@ impl Course {
             fresh.push(line);
         }
         self.reset_lines(ctx, fresh);
-        for press in &presses.later {
+        self.press_again(ctx, &presses.later);
+    }
+
+    /// The hypotheses, which were set anew, are told of these presses again.
+    pub(super) fn press_again<'p>(&mut self, ctx: &Ctx<'_>, presses: impl IntoIterator<Item = &'p Press>) {
+        for press in presses {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
     }

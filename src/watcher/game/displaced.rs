@@ -103,11 +103,8 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     }
     let before = record.stand_at(ply - 1).clone();
     let scene = Scene {
-        ply,
-        before,
-        seen: ctx.sensed.placement().clone(),
-        at: press.at,
         clock: press.clock,
+        ..Scene::shown(ctx, ply, before, press.at)
     };
     // Where nobody measured how fast the piece moved, a reply whose press was lost looks the same.
     let certainty = if slack == 0 {
@@ -175,13 +172,7 @@ pub(super) fn out_of_turn(ctx: &mut Ctx<'_>, trust: &Trust<'_>) -> Option<Findin
         return None;
     }
     let stand = best.stand.clone();
-    let scene = Scene {
-        ply,
-        before: stand.clone(),
-        seen: ctx.sensed.placement().clone(),
-        at: ctx.sensed.since(to),
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, ply, stand.clone(), ctx.sensed.since(to));
     let kind = IrregularityKind::MovedOutOfTurn;
     let mut finding = Finding::new(kind, Certainty::Certain, Some(us), scene);
     finding.squares = Bitboard::from_square(from).with(to);

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
-    laws::{FirstFlag, IrregularityKind},
+    laws::{FirstFlag, IrregularityKind, MovesCompleted},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -52,7 +52,8 @@ pub(in crate::watcher) struct Flags {
     /// The time that the clock showed when it last ran before this flag was down, in milliseconds.
     #[serde(skip)]
     before: [Option<u64>; 2],
-    pub(super) progress: Progress,
+    /// How far the players are in the periods of the time control (6.4).
+    progress: Progress,
 }
 
 fn time_of(clock: &ClockState, side: Color) -> u64 {
@@ -150,13 +151,8 @@ impl Flags {
         let other_first = self.said[other];
         self.said[side as usize] = true;
         self.said[other] |= together;
-        let scene = Scene {
-            ply: course.record.plies() + 1,
-            before: course.record.stand().clone(),
-            seen: ctx.sensed.placement().clone(),
-            at,
-            clock: ctx.clock.state(),
-        };
+        let record = &course.record;
+        let scene = Scene::shown(ctx, record.plies() + 1, record.stand().clone(), at);
         let (kind, offender) = if other_first || together {
             (IrregularityKind::BothFlags, None)
         } else {
@@ -187,6 +183,18 @@ impl Flags {
             };
         }
         finding
+    }
+
+    /// True if `side`, who has completed as many moves as `made` says, has made those of the period that ends with this flag
+    /// (6.4).
+    pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color, made: MovesCompleted) -> bool {
+        self.progress.complete(&ctx.rules.periods, side, made.by(side))
+    }
+
+    /// True when both players are known to be in the last period.
+    pub(super) fn in_last_period(&self, ctx: &Ctx<'_>) -> bool {
+        let mut sides = Color::ALL.into_iter();
+        sides.all(|side| self.progress.is_last(&ctx.rules.periods, side))
     }
 
     /// Notes that a new period began, from the main time that the clock adds for it.

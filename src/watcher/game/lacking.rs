@@ -116,7 +116,5 @@ fn begin_without(ctx: &mut Ctx<'_>, course: &mut Course, presses: &PressQueue, r
     }
     course.restart_lines(ctx);
     course.lines.grow_all(ctx.now, ctx.sensed);
-    for press in presses.judged.iter().chain(&presses.later) {
-        course.lines.press(press.at, ctx.sensed, press.side);
-    }
+    course.press_again(ctx, presses.all());
 }

@@ -20,6 +20,16 @@ pub(in crate::watcher) struct Positions<'g> {
     pub(super) unread: &'g Unread,
 }
 
+impl<'g> Positions<'g> {
+    pub(super) fn of(course: &'g Course, cases: &'g Cases, unread: &'g Unread) -> Self {
+        Self {
+            course,
+            cases,
+            unread,
+        }
+    }
+}
+
 impl Positions<'_> {
     /// True when a hypothesis that contains the whole record shows `seen`.
     pub(super) fn explains(&self, seen: &Placement) -> bool {

@@ -55,6 +55,16 @@ impl PressQueue {
         self.judged.is_none() && self.later.is_empty()
     }
 
+    /// The press that is being judged, and those that wait.
+    pub(in crate::watcher) fn all(&self) -> impl Iterator<Item = &Press> {
+        self.judged.iter().chain(&self.later)
+    }
+
+    /// The press that is being judged, where no later one waits.
+    pub(in crate::watcher) fn only(&self) -> Option<&Press> {
+        self.judged.as_ref().filter(|_| self.later.is_empty())
+    }
+
     /// The last press.
     pub(in crate::watcher) fn last(&self) -> Option<&Press> {
         self.later.back().or(self.judged.as_ref())

@@ -403,11 +403,7 @@ impl Trust<'_> {
     /// True where no pawn is read on the last rank by now, and nobody read the board for a part of the turn: a piece may have stood
     /// there meanwhile.
     fn may_have_been_replaced(&self, finding: &Finding) -> bool {
-        let began = self
-            .course
-            .record
-            .last()
-            .map_or(self.course.began, |made| made.at);
+        let began = self.turn_began(self.course.record.plies() + 1);
         let unheard = self.gap.missed_until.is_some_and(|until| until > began);
         finding.certainty != Certainty::Certain && (unheard || self.doubt.any())
     }

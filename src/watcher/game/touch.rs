@@ -313,13 +313,7 @@ fn suspicion(
     at: Millis,
 ) -> Finding {
     let n = record.plies();
-    let scene = Scene {
-        ply: n,
-        before: record.stand_at(n - 1).clone(),
-        seen: ctx.sensed.placement().clone(),
-        at,
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, n, record.stand_at(n - 1).clone(), at);
     let mut finding = Finding::new(kind, Certainty::Suspected, Some(record.mover(n)), scene);
     finding.squares = squares;
     finding.act = (kind == IrregularityKind::TwoHands).then(|| record[n - 1].uci.to_string());

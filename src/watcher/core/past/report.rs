@@ -9,7 +9,7 @@ use super::{Case, Past};
 use crate::{
     board::Sensed,
     event::{Body, Certainty, Event, Irregularity, Resolution, notice},
-    laws::{self, Facts},
+    laws::Facts,
     time::Millis,
     watcher::{
         Rules, Settings,
@@ -60,12 +60,7 @@ fn ended(case: &Case) -> Option<Ended> {
 }
 
 fn open_of(event: &Event, said: &Irregularity, rules: &Rules, counted: bool, ended: Option<Ended>) -> Open {
-    let case = laws::Case {
-        edition: rules.laws,
-        time_control: rules.time_control,
-        supervision: rules.supervision,
-        facts: Facts::new(said.kind, said.offender),
-    };
+    let case = rules.case(Facts::new(said.kind, said.offender));
     Open {
         id: event.id.clone(),
         kind: said.kind,

@@ -407,14 +407,7 @@ fn lines_after_restart(course: &mut Course, cases: &Cases, unread: &Sensed) {
             lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
         }
         if let Some(act) = &open.act {
-            let left = Arc::new(stand.left_as(&act.placement()));
-            lines.push(line.played(
-                PlyKind::Illegal(Box::new(act.clone())),
-                left,
-                unread,
-                now,
-                &Bill::default(),
-            ));
+            lines.push(line.after_act(act.clone(), unread, now));
         }
     }
     course.lines.frozen = true;
