@@ -67,7 +67,7 @@ pub(super) struct Core {
     pub(super) play: Play,
     /// The copy beside a game that has ended, or is parked.
     beside: Beside,
-    contact: Contact,
+    pub(super) contact: Contact,
     pub(super) hardware: Hardware,
     /// Reports of what happened before the next game.
     reports: Vec<WaitingReport>,

@@ -28,20 +28,6 @@ use crate::{
 const SHORT_MS: i64 = 1000 + MOST_GATHERED_MS as i64;
 
 impl Core {
-    pub(in crate::watcher) fn link_up(&mut self, port: &str) {
-        self.contact.link_up(&mut self.play.out.changed, port);
-    }
-
-    /// True, once, if a game goes on, or may begin, that another daemon watched until now. Its board may report changes all the time.
-    pub(in crate::watcher) fn take_succession(&mut self) -> bool {
-        self.contact.take_succession(&self.play.phase)
-    }
-
-    /// The board was asked for a dump before it was greeted.
-    pub(in crate::watcher) fn expect_before_greeting(&mut self) {
-        self.contact.expect_before_greeting();
-    }
-
     pub(in crate::watcher) fn link_down(&mut self, now: Millis, reason: &str) {
         let left = self.contact.link_down(&mut self.play.out.changed, reason);
         self.unheard();
@@ -172,11 +158,6 @@ impl Core {
         if let Some(connected) = self.contact.hear(changed, identity, shows) {
             self.emit(now, connected);
         }
-    }
-
-    /// Takes what the board has told of itself.
-    pub(in crate::watcher) fn identified(&mut self, identity: &Identity) {
-        self.contact.identified(&mut self.play.out.changed, identity);
     }
 
     /// Takes a message of another board than that of the game. Returns false for one of the game's own board: it counts.
