@@ -172,12 +172,7 @@ impl Course {
 
     /// Number of half-moves of the record that the best hypothesis contains.
     pub(super) fn kept(&self) -> usize {
-        self.kept_by(self.lines.best())
-    }
-
-    /// Number of half-moves of the record that `line` contains.
-    pub(super) fn kept_by(&self, line: &Line) -> usize {
-        let (plies, said) = (&line.plies, &self.record[self.base..]);
+        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
         let both = plies.len().min(said.len());
         let pairs = plies
             .backwards()
@@ -194,9 +189,19 @@ impl Course {
         self.emit(ctx, None, Body::notice(code, message));
     }
 
+    /// True when `line` contains the record.
+    pub(super) fn is_kept_by(&self, line: &Line) -> bool {
+        let said = &self.record[self.base..];
+        let later = line.plies.len().checked_sub(said.len());
+        later.is_some_and(|later| {
+            let mut both = line.plies.backwards().skip(later).zip(said.iter().rev());
+            both.all(|(ply, made)| ply.kind.same_as(&made.kind))
+        })
+    }
+
     /// True when the best hypothesis contains the record.
     pub(in crate::watcher) fn on_record(&self) -> bool {
-        self.kept() == self.announced()
+        self.is_kept_by(self.lines.best())
     }
 
     /// Starts the beam anew, with the record as its only hypothesis.

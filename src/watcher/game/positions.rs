@@ -48,12 +48,8 @@ impl Positions<'_> {
 
     /// The hypotheses that contain the whole record.
     fn whole_lines(&self) -> impl Iterator<Item = &Line> {
-        let said = &self.course.record[self.course.base..];
-        let keeps = move |line: &&Line| {
-            let mut pairs = line.plies.iter().zip(said);
-            line.plies.len() >= said.len() && pairs.all(|(ply, made)| ply.kind.same_as(&made.kind))
-        };
-        self.course.lines.all().filter(keeps)
+        let lines = self.course.lines.all();
+        lines.filter(|line| self.course.is_kept_by(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial position does not count, for it
