@@ -242,6 +242,16 @@ impl Sensed {
         before.is_empty().then(|| self.since(square).since(since))
     }
 
+    /// When `square` came to show nothing, if that is what it shows, or has shown before its last change.
+    #[must_use]
+    pub fn emptied_at(&self, square: Square) -> Option<Millis> {
+        if self.at(square).is_empty() {
+            return Some(self.since(square));
+        }
+        let (before, since) = self.earlier[usize::from(square)][0];
+        before.is_empty().then_some(since)
+    }
+
     /// For how long `square` had shown what it showed before its last change, in milliseconds.
     #[must_use]
     pub fn stood_for(&self, square: Square) -> u64 {

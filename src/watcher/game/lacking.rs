@@ -73,13 +73,8 @@ pub(super) fn came_where_nothing_stands(ctx: &Ctx<'_>, course: &Course) -> Optio
 
 /// True where nothing was read on `square` since before the game, unless another piece has come there since.
 fn was_never_read(ctx: &Ctx<'_>, course: &Course, square: Square) -> bool {
-    let sensed = ctx.sensed;
-    let since = sensed.since(square);
-    if sensed.at(square).is_empty() {
-        since <= course.began
-    } else {
-        sensed.before(square).is_empty() && since - sensed.stood_for(square) <= course.began
-    }
+    let emptied = ctx.sensed.emptied_at(square);
+    emptied.is_some_and(|emptied| emptied <= course.began)
 }
 
 /// `record` from the initial position without the piece on `square`, if all its half-moves are legal there and so is `act`.

@@ -73,8 +73,8 @@ fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> boo
 /// Or when the opponent's left after it on a line that gathers, within its period: nobody knows how soon, and he may have moved it.
 fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding, stood: &Placement) -> bool {
     let left = |square: Square| {
-        let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
-        ctx.sensed.since(square) - gone
+        let emptied = ctx.sensed.emptied_at(square);
+        emptied.unwrap_or_else(|| ctx.sensed.since(square))
     };
     let together = finding.at..=finding.at + ctx.sensed.slack();
     let is_opponents = |square| {
