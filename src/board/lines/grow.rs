@@ -142,7 +142,7 @@ impl Growth<'_> {
         let totals = parents
             .iter()
             .map(|parent| parent.line.total_if(parent.differs, now));
-        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
+        let limit = weight::least(totals) + BEHIND;
         for parent in parents {
             self.propose(parent, squares, limit, &mut fresh);
         }
@@ -279,7 +279,7 @@ impl Growth<'_> {
     /// The highest price of a line that will be ranked. What follows from a dearer line is no cheaper.
     fn limit(&self, glance: Glance<'_>) -> f32 {
         let totals = self.lines.iter().map(|line| line.total_at(glance));
-        totals.fold(f32::INFINITY, f32::min) + BEHIND
+        weight::least(totals) + BEHIND
     }
 
     /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there for

@@ -47,23 +47,15 @@ enum How {
 
 /// The board lies sideways (7.2.2).
 pub(in crate::watcher) fn board_sideways(ctx: &Ctx<'_>, record: &GameRecord) -> Finding {
-    found_at_start(
-        ctx,
-        record,
-        IrregularityKind::BoardOrientationWrong,
-        Certainty::Certain,
-    )
+    let kind = IrregularityKind::BoardOrientationWrong;
+    found_at_start(ctx, record, kind, Certainty::Certain)
 }
 
 /// White's and Black's pieces stand the other way round than the settings of the table say (7.3). The
 /// board cannot see whether the players changed their seats as well.
 pub(in crate::watcher) fn colours_reversed(ctx: &Ctx<'_>, record: &GameRecord) -> Finding {
-    found_at_start(
-        ctx,
-        record,
-        IrregularityKind::ColoursReversed,
-        Certainty::Probable,
-    )
+    let kind = IrregularityKind::ColoursReversed;
+    found_at_start(ctx, record, kind, Certainty::Probable)
 }
 
 /// The initial position `array` is wrong on `squares` (7.2.1).

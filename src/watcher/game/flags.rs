@@ -1,7 +1,7 @@
 //! Flags that fall, and the half-moves that the players made in time.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color};
+use shakmaty::Color;
 
 use super::{
     course::Course,
@@ -10,6 +10,7 @@ use super::{
     record::GameRecord,
 };
 use crate::{
+    board::Placement,
     event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
     laws::{FirstFlag, IrregularityKind, MovesCompleted},
@@ -250,8 +251,8 @@ fn owes_half_moves(course: &Course) -> bool {
 
 /// False if the watcher took up a game in progress and nobody told it the number of the move.
 fn began_at_a_known_move(record: &GameRecord) -> bool {
-    const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
-    record.start.setup().fullmoves.get() > 1 || record.start.placement().occupied() == HOME
+    let is_array = record.start.placement().occupied() == Placement::ARRAY.occupied();
+    record.start.setup().fullmoves.get() > 1 || is_array
 }
 
 #[cfg(test)]
