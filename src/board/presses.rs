@@ -1,10 +1,12 @@
 //! Which press was for which half-move.
 
+use std::sync::Arc;
+
 use shakmaty::{Color, Move, Piece, Role, Square};
 
 use super::{
     act::IllegalAct,
-    bill::Item,
+    bill::{Bill, Item},
     line::Line,
     ply::PlyKind,
     sensed::{SCAN_MS, Sensed},
@@ -84,7 +86,10 @@ impl Line {
         now: Millis,
         presses: impl Iterator<Item = (Color, Millis)>,
     ) -> Self {
-        let mut passed = self.after_act(IllegalAct::left(None, self.placement()), sensed, now);
+        let left = Arc::new(self.stand.left_as(self.placement()));
+        let act = IllegalAct::left(None, self.placement());
+        let kind = PlyKind::Illegal(Box::new(act));
+        let mut passed = self.played(kind, left, sensed, now, &Bill::default());
         passed.pending.extend(presses);
         if let Some((_, at)) = passed.pending.first().copied() {
             passed.plies.change_last(|ply| ply.pressed = Some(at));

@@ -26,11 +26,11 @@ impl CaseFile {
     pub(super) fn rule(&mut self, ctx: &Ctx<'_>, record: &GameRecord, ply: usize, target: Option<&Stand>) {
         let target = target.map(|stand| (stand.fen(), stand.turn()));
         let advice = self.advice(ctx, record, ply, target);
-        self.say(ctx, advice);
+        self.take_advice(ctx, advice);
     }
 
     /// Takes `advice` into the report, and writes its text.
-    fn say(&mut self, ctx: &Ctx<'_>, advice: Advice) {
+    fn take_advice(&mut self, ctx: &Ctx<'_>, advice: Advice) {
         self.said.articles.clone_from(&advice.articles);
         self.said.offence_number = self.case.facts.offence_number;
         self.said.ruling = advice;
@@ -155,7 +155,7 @@ impl Cases {
             return;
         }
         let mut case_file = (*open.case_file).clone();
-        case_file.say(ctx, advice);
+        case_file.take_advice(ctx, advice);
         let amendment = Amendment {
             irregularity: open.id.clone(),
             why,

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     board::{Explanation, IllegalAct, Item, Line, Placement, PlyKind, Stand, explain},
-    event::{Certainty, CompletedBy, Resolution, notice},
+    event::{Certainty, Resolution, notice},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
@@ -468,7 +468,7 @@ impl Game {
         {
             return false;
         }
-        self.say(ctx, &illegal, CompletedBy::Reply);
+        self.say_illegal(ctx, &illegal);
         true
     }
 }

@@ -291,6 +291,11 @@ impl Game {
         self.cases.played_on(ctx, &self.course);
     }
 
+    /// Enters an illegal half-move into the record, because the opponent has replied to it.
+    pub(super) fn say_illegal(&mut self, ctx: &mut Ctx<'_>, ply: &Ply) {
+        self.say(ctx, ply, CompletedBy::Reply);
+    }
+
     /// Ends irregularities that the players put right and then played on so fast that the board did not show
     /// the target for long.
     fn restored_by_play(&mut self, ctx: &mut Ctx<'_>, completed_by: CompletedBy) {
