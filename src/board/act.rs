@@ -206,14 +206,11 @@ pub fn explain(stand: &Stand, seen: &Placement) -> Explanation {
     if let Some((from, to)) = displaced(stand, seen, differing, us) {
         let reason = reason_of(stand, from, to);
         let left = with_lifted(stand, seen, !us, passed_by(stand, from, to));
-        return Explanation::Illegal(IllegalAct::new(Some((from, to)), reason, &left));
+        return Explanation::Illegal(IllegalAct::carried(from, to, reason, &left));
     }
     if let Some((from, to)) = displaced(stand, seen, differing, !us) {
-        return Explanation::Illegal(IllegalAct::new(
-            Some((from, to)),
-            Reason::OpponentsPieceMoved,
-            seen,
-        ));
+        let reason = Reason::OpponentsPieceMoved;
+        return Explanation::Illegal(IllegalAct::carried(from, to, reason, seen));
     }
     Explanation::Illegal(IllegalAct::new(None, Reason::Unexplained, seen))
 }
@@ -416,12 +413,8 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
             Some(_) if both_went => Explanation::Legal,
             Some(castling) => Explanation::CastlingIncomplete { castling },
             None => {
-                let left = with_missing(stand, seen, others);
-                Explanation::Illegal(IllegalAct::new(
-                    Some((home, king_to)),
-                    Reason::CastlingNotAllowed,
-                    &left,
-                ))
+                let (reason, left) = (Reason::CastlingNotAllowed, with_missing(stand, seen, others));
+                Explanation::Illegal(IllegalAct::carried(home, king_to, reason, &left))
             }
         });
     }

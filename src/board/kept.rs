@@ -110,17 +110,17 @@ pub(super) mod bits {
 }
 
 /// A player, for `#[serde(with)]`.
-pub(super) mod color {
+pub(crate) mod color {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use shakmaty::Color;
 
     use crate::terms::Side;
 
-    pub(in crate::board) fn serialize<S: Serializer>(color: &Color, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(color: &Color, to: S) -> Result<S::Ok, S::Error> {
         Side::from(*color).serialize(to)
     }
 
-    pub(in crate::board) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Color, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Color, D::Error> {
         Side::deserialize(from).map(Color::from)
     }
 }

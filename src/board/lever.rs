@@ -108,10 +108,7 @@ impl LeverWatch {
 
     /// The clock is gone, or its frames were missed for a while: the next frame is believed as it is.
     pub fn forget(&mut self) {
-        *self = Self {
-            now: None,
-            ..Self::default()
-        };
+        *self = Self::default();
     }
 
     /// Goes on after a clock that showed `reading`: no frame was missed since.

@@ -13,6 +13,7 @@ pub use kept::KeptLine;
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
 use super::{
+    act::IllegalAct,
     bill::{Bill, Item},
     fall::Fall,
     faults::Faults,
@@ -281,6 +282,14 @@ impl Line {
             clock_runs: self.clock_runs,
             ranked: self.ranked,
         }
+    }
+
+    /// This line, in which the player to move has done `act`, whatever that costs: play goes on from what it left.
+    #[must_use]
+    pub fn after_act(&self, act: IllegalAct, sensed: &Sensed, now: Millis) -> Self {
+        let left = Arc::new(self.stand.left_as(&act.placement()));
+        let kind = PlyKind::Illegal(Box::new(act));
+        self.played(kind, left, sensed, now, &Bill::default())
     }
 
     /// True when this line is `parent` with the half-move `mv`.

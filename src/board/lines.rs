@@ -339,11 +339,7 @@ impl Lines {
 
     /// Subtracts what all lines have cost alike, for that does not tell them apart.
     fn relieve(&mut self) {
-        let least = self
-            .lines
-            .iter()
-            .map(|l| l.bill.total())
-            .fold(f32::INFINITY, f32::min);
+        let least = weight::least(self.lines.iter().map(|line| line.bill.total()));
         for line in &mut self.lines {
             line.charge(Item::Shared, -least);
         }
@@ -385,11 +381,7 @@ impl Lines {
         for line in &mut self.lines {
             line.ranked = line.total_at(glance);
         }
-        let least = self
-            .lines
-            .iter()
-            .map(|line| line.ranked)
-            .fold(f32::INFINITY, f32::min);
+        let least = weight::least(self.lines.iter().map(|line| line.ranked));
         self.lines.retain(|line| line.ranked <= least + BEHIND);
         self.lines.sort_by(|a, b| {
             a.ranked

@@ -40,6 +40,6 @@ pub use lines::{KeptLines, Lines};
 pub use orientation::Orientation;
 pub use placement::{Code, Placement};
 pub use ply::{Ply, PlyKind};
-pub use sensed::{KeptSensed, Sensed};
+pub use sensed::Sensed;
 pub use stand::Stand;
 pub use suspect::stands_back;

@@ -2,7 +2,7 @@
 //! when it is turned, its raw index means another square.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::{Bitboard, Color, Piece, Rank, Square};
 
 use super::placement::{Code, Placement};
 use crate::dgt::PieceCode;
@@ -106,18 +106,9 @@ pub const MOST_UNREAD: usize = 2;
 /// True when the placement looks like the beginning of a game, exact or with some pieces misplaced.
 #[must_use]
 pub fn looks_like_start(placement: &Placement) -> bool {
-    let at_home = |color: Color| {
-        let code = Code::from(color.pawn());
-        let rank = color.fold_wb(1, 6);
-        (0..8)
-            .filter(|f| placement.at(Square::new(rank * 8 + f)) == code)
-            .count()
-    };
-    let king_home = |color: Color| {
-        let code = Code::from(color.king());
-        let rank = color.fold_wb(0, 7);
-        (0..8).any(|f| placement.at(Square::new(rank * 8 + f)) == code)
-    };
+    let on_rank = |piece: Piece, rank| placement.squares_of(Code::from(piece)) & Bitboard::from_rank(rank);
+    let at_home = |color: Color| on_rank(color.pawn(), color.fold_wb(Rank::Second, Rank::Seventh)).count();
+    let king_home = |color: Color| on_rank(color.king(), color.backrank()).any();
     // Or the board does not read the king, and all else stands in the initial position.
     let unread = placement.differing(&Placement::ARRAY);
     let is_array = unread.count() <= MOST_UNREAD && (unread & placement.occupied()).is_empty();
@@ -129,15 +120,13 @@ pub fn looks_like_start(placement: &Placement) -> bool {
     };
     let is_nearly_full = placement.occupied().count() + MOST_UNREAD >= 32;
     let king_stands = |color| king_home(color) || is_array || is_nearly_full && opposite_is_empty(color);
-    let between = (16..48)
-        .filter(|i| !placement.at(Square::new(*i)).is_empty())
-        .count();
+    let between = placement.occupied() & !Placement::ARRAY.occupied();
     placement.occupied().count() >= 28
         && at_home(Color::White) >= 6
         && at_home(Color::Black) >= 6
         && king_stands(Color::White)
         && king_stands(Color::Black)
-        && between <= 3
+        && between.count() <= 3
 }
 
 #[cfg(test)]

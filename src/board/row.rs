@@ -17,9 +17,11 @@ pub const TOGETHER_MS: u64 = 300;
 /// Two pieces that a hand puts back side by side are read again further apart, as a rule.
 const AT_ONCE_MS: u64 = 100;
 
-fn rows() -> impl Iterator<Item = Bitboard> {
+/// Those of `squares` that lie on a rank or file of which `holds` is true.
+fn of_rows(squares: Bitboard, holds: impl Fn(&Bitboard) -> bool) -> Bitboard {
     let ranks = Rank::ALL.into_iter().map(Bitboard::from_rank);
-    ranks.chain(File::ALL.into_iter().map(Bitboard::from_file))
+    let rows = ranks.chain(File::ALL.into_iter().map(Bitboard::from_file));
+    squares & rows.filter(holds).fold(Bitboard::EMPTY, |all, row| all | row)
 }
 
 /// True where pieces on `squares` of a row are too many, and too far apart, to have been taken along by a sleeve.
@@ -32,10 +34,7 @@ fn are_many(squares: Bitboard) -> bool {
 /// more than a sleeve takes along.
 pub(super) fn unread(missing: Bitboard, occupied: Bitboard) -> Bitboard {
     let is_unread = |row: &Bitboard| (occupied & *row).is_empty() && are_many(missing & *row);
-    missing
-        & rows()
-            .filter(is_unread)
-            .fold(Bitboard::EMPTY, |all, row| all | row)
+    of_rows(missing, is_unread)
 }
 
 /// Of the squares `pieces`, on which pieces should stand, those of a rank or file all of whose pieces vanished at once, whether they
@@ -47,7 +46,7 @@ pub(super) fn vanished(pieces: Bitboard, vanished: impl Fn(Square) -> Option<Mil
         let within = times.is_some_and(|times| are_within(times.into_iter(), TOGETHER_MS));
         within && are_many(of_row)
     };
-    pieces & rows().filter(is_lost).fold(Bitboard::EMPTY, |all, row| all | row)
+    of_rows(pieces, is_lost)
 }
 
 /// When a piece was read no more, where it had been read, and when it was read again.
@@ -72,10 +71,7 @@ pub(super) fn blinked(pieces: Bitboard, away: impl Fn(Square) -> Option<Away>) -
             times.len() > 1 && are_within(gone, TOGETHER_MS) && are_within(back, within)
         })
     };
-    pieces
-        & rows()
-            .filter(are_read_again)
-            .fold(Bitboard::EMPTY, |all, row| all | row)
+    of_rows(pieces, are_read_again)
 }
 
 /// True where all of `times` lie within so many milliseconds.

@@ -4,7 +4,6 @@ mod earlier;
 mod kept;
 mod lumps;
 
-pub use kept::KeptSensed;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
@@ -36,38 +35,50 @@ const SHORT_MS: u64 = 3000;
 /// Squares that changed within this time are found without looking at all squares.
 const RECENT_MS: u64 = 10_000;
 
-/// The current reading of all squares with the time of each square's last change.
-#[derive(Clone, Debug)]
+/// The current reading of all squares with the time of each square's last change. A snapshot keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sensed {
     placement: Placement,
+    #[serde(with = "kept::times")]
     since: [Millis; 64],
     /// What each square showed earlier, and since when; the last first.
+    #[serde(with = "kept::earlier")]
     earlier: [[(Code, Millis); EARLIER]; 64],
     last_change: Millis,
     last_arrival: Millis,
     /// Squares whose last change only a dump told.
+    #[serde(with = "bits")]
     by_dump: Bitboard,
     /// Empty squares whose piece has not come to stand anywhere else.
+    #[serde(with = "bits")]
     lifted: Bitboard,
     /// Squares whose last change a dump told, and whose update is still to come.
+    #[serde(with = "bits")]
     untold: Bitboard,
     /// An update was lost for certain.
     lost: bool,
     /// When the last warning came that updates may have been lost.
+    #[serde(skip)]
     maybe_lost: Option<Millis>,
     last_dump: Option<Millis>,
     /// The board feels only whether something stands on a square.
     felt: bool,
     /// Squares that are known to read nothing, whatever stands there.
+    #[serde(with = "bits")]
     dead: Bitboard,
     /// Squares that have shown something since they were first read.
+    #[serde(with = "bits")]
     ever_read: Bitboard,
     /// The squares that have changed in the last [`RECENT_MS`], and perhaps others until the next change.
+    #[serde(skip, default = "kept::all")]
     recent: Bitboard,
     /// By how many milliseconds the times of changes may be wrong.
+    #[serde(skip)]
     slack: u64,
-    lumps: Lumps,
+    #[serde(default)]
     unheard: Unheard,
+    #[serde(default)]
+    lumps: Lumps,
 }
 
 /// What changed while nobody read the board.
@@ -162,11 +173,9 @@ impl Sensed {
 
     /// The board shows `placement`. Returns the squares that changed.
     pub fn update(&mut self, now: Millis, placement: &Placement) -> Bitboard {
-        let mut changed = Bitboard::EMPTY;
-        for square in self.placement.differing(placement) {
-            if self.set(now, square, placement.at(square)) {
-                changed.add(square);
-            }
+        let changed = self.placement.differing(placement);
+        for square in changed {
+            self.set(now, square, placement.at(square));
         }
         changed
     }
@@ -231,6 +240,16 @@ impl Sensed {
     pub fn was_empty_for(&self, square: Square) -> Option<u64> {
         let (before, since) = self.earlier[usize::from(square)][0];
         before.is_empty().then(|| self.since(square).since(since))
+    }
+
+    /// When `square` came to show nothing, if that is what it shows, or has shown before its last change.
+    #[must_use]
+    pub fn emptied_at(&self, square: Square) -> Option<Millis> {
+        if self.at(square).is_empty() {
+            return Some(self.since(square));
+        }
+        let (before, since) = self.earlier[usize::from(square)][0];
+        before.is_empty().then_some(since)
     }
 
     /// For how long `square` had shown what it showed before its last change, in milliseconds.

@@ -56,22 +56,12 @@ struct Window {
 /// True where so many squares came to read nothing at once with one at `left` that no sleeve emptied them: a part of the board is not
 /// read.
 fn went_dark(left: Millis, sensed: &Sensed) -> bool {
-    let emptied = |square: Square| {
-        let since = sensed.since(square);
-        match (sensed.at(square).is_empty(), sensed.before(square).is_empty()) {
-            (true, _) => Some(since),
-            // It reads a piece again.
-            (false, true) => Some(since - sensed.stood_for(square)),
-            (false, false) => None,
-        }
-    };
-    let at_once = |at: &Millis| at.since(left).max(left.since(*at)) <= NEXT_SCAN_MS;
-    Square::ALL
+    // Some of them may read a piece again.
+    let emptied = Square::ALL
         .into_iter()
-        .filter_map(emptied)
-        .filter(at_once)
-        .count()
-        > MOST_FALLEN + HELD
+        .filter_map(|square| sensed.emptied_at(square));
+    let at_once = |at: &Millis| at.since(left).max(left.since(*at)) <= NEXT_SCAN_MS;
+    emptied.filter(at_once).count() > MOST_FALLEN + HELD
 }
 
 impl Window {

@@ -5,6 +5,7 @@ use shakmaty::{
     Rank, Role, Setup, Square, attacks,
     fen::{Epd, Fen},
     san::{San, SanPlus, Suffix},
+    uci::UciMove,
     zobrist::Zobrist64,
 };
 
@@ -228,6 +229,14 @@ impl Stand {
     /// The half-moves that may be played, as the sensors would see them.
     pub fn candidates(&self) -> impl Iterator<Item = Candidate> + Clone {
         self.moves().into_iter().map(|mv| self.candidate(mv))
+    }
+
+    /// The half-move that UCI names so, if it may be played.
+    #[must_use]
+    pub fn named(&self, uci: &str) -> Option<Candidate> {
+        let mode = self.mode();
+        let is_it = |candidate: &Candidate| UciMove::from_move(candidate.mv, mode).to_string() == uci;
+        self.candidates().find(is_it)
     }
 
     /// Who is to move.

@@ -185,12 +185,15 @@ fn may_go(line: &Line, from: Square, to: Square) -> bool {
     is_legal(line, from, to) || line.moves().iter().any(|mv| comes(line.stand.candidate(*mv)))
 }
 
+/// When the turn began of the player who is to move in `line`.
+fn turn_began(line: &Line) -> Millis {
+    let last = line.plies.last();
+    last.map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at))
+}
+
 /// The squares of the opponent's pieces that were gone when the press came at `pressed`: the mover may have taken them off.
 fn taken_off(line: &Line, sensed: &Sensed, pressed: Millis) -> Bitboard {
-    let began = line
-        .plies
-        .last()
-        .map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at));
+    let began = turn_began(line);
     let theirs = line.differing() & line.stand.board().by_color(!line.turn()) & !line.faults().hidden;
     let gone = |square: &Square| {
         let left = sensed.seen_at(*square);
@@ -231,10 +234,7 @@ fn rested(line: &Line, sensed: &Sensed, from: Square, pressed: Millis) -> bool {
 /// may be making his half-move with it.
 fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAct, Arc<Stand>)> {
     let stand = &line.stand;
-    let since = line
-        .plies
-        .last()
-        .map_or(Millis(0), |ply| ply.pressed.unwrap_or(ply.at));
+    let since = turn_began(line);
     let differing = line.differing();
     let mut arrived = differing.into_iter().filter(|s| sensed.at(*s).is_piece());
     let (to, None) = (arrived.next()?, arrived.next()) else {

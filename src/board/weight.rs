@@ -118,10 +118,15 @@ pub const FELT_MS: u64 = 2000;
 /// The posterior of each hypothesis, by what each costs: its share of the sum of all likelihoods.
 #[must_use]
 pub fn posterior(totals: &[f32]) -> Vec<f64> {
-    let least = totals.iter().copied().fold(f32::INFINITY, f32::min);
+    let least = least(totals.iter().copied());
     let each: Vec<f64> = totals.iter().map(|total| likelihood(total - least)).collect();
     let sum: f64 = each.iter().sum();
     each.into_iter().map(|likely| likely / sum).collect()
+}
+
+/// The least of some prices; infinite where there are none.
+pub(super) fn least(prices: impl Iterator<Item = f32>) -> f32 {
+    prices.fold(f32::INFINITY, f32::min)
 }
 
 /// e to the power of `-nats`, nearly: by multiplication alone, so that it is the same on every machine.

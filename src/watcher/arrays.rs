@@ -249,13 +249,8 @@ const FEW_LACK: usize = 28;
 
 /// True when pieces lack although no pawn has moved: a few half-moves of knights captured them, or the board does not read them.
 pub(super) fn lacks_unplayed(placement: &Placement) -> bool {
-    let home = [Rank::First, Rank::Second, Rank::Seventh, Rank::Eighth];
-    let home = home
-        .map(Bitboard::from_rank)
-        .into_iter()
-        .fold(Bitboard::EMPTY, |all, rank| all | rank);
-    let count = placement.occupied().count();
-    home.is_superset(placement.occupied()) && (FEW_LACK..32).contains(&count)
+    let occupied = placement.occupied();
+    (occupied & MIDDLE).is_empty() && (FEW_LACK..32).contains(&occupied.count())
 }
 
 /// True when `placement` could be a position of a game: each player has one king.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Rules, Settings, clock::Clock, outbox::Outbox};
+use super::{Rules, Settings, clock::Clock, outbox::Outbox, timing::Timing};
 use crate::{board::Sensed, time::Millis};
 
 /// A message of the last moment need not have arrived.
@@ -23,18 +23,7 @@ pub(super) struct Ctx<'a> {
     pub(super) dump_wanted: &'a mut bool,
     /// The board has to give a sign of life.
     pub(super) sign_wanted: &'a mut bool,
-    /// Everything that the board sent before this time has arrived.
-    pub(super) told: Millis,
-    /// The messages that are being read came in one lump, and nobody knows when each happened.
-    pub(super) catches_up: bool,
-    /// When the first message of the last lump happened, roughly.
-    pub(super) lump_began: Millis,
-    /// The end of the last lump: nobody measured the times of its messages.
-    pub(super) lumped: Option<Millis>,
-    /// When messages last came at once, after a quiet second. They may have waited.
-    pub(super) coincided: Option<Millis>,
-    /// Until when the line may have gathered: what came at once need not have happened at once.
-    pub(super) gathered_until: Option<Millis>,
+    pub(super) timing: Timing,
 }
 
 impl Ctx<'_> {
@@ -80,7 +69,7 @@ impl Ctx<'_> {
         if !self.passed(since, ms) {
             return false;
         }
-        let told = self.told >= since + ms - MOMENT_MS;
+        let told = self.timing.told >= since + ms - MOMENT_MS;
         *self.sign_wanted |= !told;
         told
     }

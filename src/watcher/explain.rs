@@ -94,11 +94,3 @@ impl fmt::Display for Hypothesis {
         Ok(())
     }
 }
-
-impl Account {
-    /// The account, with what the watcher waits for.
-    pub(super) fn waiting_for(mut self, waits: &[&'static str]) -> Self {
-        self.waits = waits.to_vec();
-        self
-    }
-}

@@ -6,6 +6,7 @@ mod kept;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
 pub(super) use self::kept::KeptMidway;
@@ -37,12 +38,13 @@ const PASSED_MS: u64 = 300;
 const LOOK_MS: u64 = 200;
 
 /// A game in progress, with all possible ways from the same placement.
-#[derive(Debug)]
-pub(super) struct Midway {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Midway<W = Way> {
     /// The placement when the watcher came.
     pub(super) from: Placement,
     since: Millis,
     /// Since when the board was known to stand so.
+    #[serde(default)]
     stood_since: Millis,
     /// Since when pieces stand where no way explains them.
     astray: Option<Millis>,
@@ -54,12 +56,13 @@ pub(super) struct Midway {
     /// By the clock nobody had pressed when the watcher came.
     pub(super) from_first_time: bool,
     /// The clock has stood since the watcher came.
+    #[serde(default)]
     stood: bool,
     /// Half-moves may have been made that the hypotheses do not tell of.
     pub(super) is_unsure: bool,
     /// Squares changed in a gap, and the clock has not told yet which presses came in it.
     is_open: bool,
-    ways: Vec<Way>,
+    ways: Vec<W>,
 }
 
 /// A game in progress that is taken up.
@@ -77,7 +80,7 @@ pub(super) struct Begun {
 
 /// One possible way: a side to move and White's side of the clock.
 #[derive(Clone, Debug)]
-struct Way {
+pub(super) struct Way {
     /// The side to move at the placement.
     turn: Color,
     /// White's side of the clock; none while no clock runs.

@@ -28,6 +28,7 @@ mod table;
 mod talk_time;
 #[cfg(test)]
 pub(crate) mod testing;
+mod timing;
 mod whole;
 mod wire;
 
@@ -229,10 +230,11 @@ impl Watcher {
     pub fn handle_link_up(&mut self, now: Millis, port: &str) {
         let now = self.time(now);
         self.wire.link_up(now);
-        self.core.link_up(port);
+        let core = &mut self.core;
+        core.contact.link_up(&mut core.play.out.changed, port);
         // A game that goes on cannot wait for the greeting.
-        if self.core.take_succession() && self.wire.make_haste(now) {
-            self.core.expect_before_greeting();
+        if core.contact.take_succession(&core.play.phase) && self.wire.make_haste(now) {
+            core.contact.expect_before_greeting();
         }
     }
 

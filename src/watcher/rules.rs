@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     game::Period,
-    laws::{Edition, Options, Supervision, TimeControl},
+    laws::{Case, Edition, Facts, Options, Supervision, TimeControl},
 };
 
 /// What the Laws need to know of a game at one board.
@@ -25,6 +25,16 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// What the Laws are asked about `facts`.
+    pub(super) fn case(&self, facts: Facts) -> Case {
+        Case {
+            edition: self.laws,
+            time_control: self.time_control,
+            supervision: self.supervision,
+            facts,
+        }
+    }
+
     /// The rules for a person.
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -74,7 +74,7 @@ impl Whole {
             }
             Told::Firmware(main, sub) => {
                 identity.firmware = Some((main, sub));
-                core.identified(identity);
+                core.contact.identified(&mut core.play.out.changed, identity);
             }
             Told::Battery(battery) => core.battery(now, battery),
         });

@@ -142,7 +142,7 @@ impl Growth<'_> {
         let totals = parents
             .iter()
             .map(|parent| parent.line.total_if(parent.differs, now));
-        let limit = totals.fold(f32::INFINITY, f32::min) + BEHIND;
+        let limit = weight::least(totals) + BEHIND;
         for parent in parents {
             self.propose(parent, squares, limit, &mut fresh);
         }
@@ -172,13 +172,7 @@ impl Growth<'_> {
                 grown.push(line.played(PlyKind::Suspect(Box::new(act)), left, sensed, now, &step));
             }
         }
-        let mut fresh = false;
-        for line in grown {
-            fresh |= self.offer(line);
-        }
-        if fresh {
-            self.on(Bitboard::FULL);
-        }
+        self.offer_all(grown);
     }
 
     /// What `act` costs: `otherwise`, unless it can only be castling.
@@ -215,17 +209,20 @@ impl Growth<'_> {
         };
         // Nothing else looks like castling, so that is looked for where nothing else is.
         grown.extend(self.dropped(base, n).iter().filter_map(answer).filter(castled));
-        if grown.is_empty() {
-            return false;
-        }
+        let is_grown = !grown.is_empty();
+        self.offer_all(grown);
+        is_grown
+    }
+
+    /// Takes lines in, and continues all lines if one of them was not there.
+    fn offer_all(&mut self, lines: Vec<Line>) {
         let mut fresh = false;
-        for line in grown {
+        for line in lines {
             fresh |= self.offer(line);
         }
         if fresh {
             self.on(Bitboard::FULL);
         }
-        true
     }
 
     /// The best line without its last half-moves, as far as `n` leaves some and no line is so: what the board shows was too dear for it
@@ -282,7 +279,7 @@ impl Growth<'_> {
     /// The highest price of a line that will be ranked. What follows from a dearer line is no cheaper.
     fn limit(&self, glance: Glance<'_>) -> f32 {
         let totals = self.lines.iter().map(|line| line.total_at(glance));
-        totals.fold(f32::INFINITY, f32::min) + BEHIND
+        weight::least(totals) + BEHIND
     }
 
     /// Makes the lines that are proposed at no more than `limit`, unless the same half-moves are there for

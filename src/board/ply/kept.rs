@@ -8,7 +8,7 @@ use shakmaty::uci::UciMove;
 
 use super::{Plies, Ply, PlyKind};
 use crate::{
-    board::{act::IllegalAct, candidate::Candidate, stand::Stand},
+    board::{act::IllegalAct, stand::Stand},
     time::Millis,
 };
 
@@ -164,13 +164,10 @@ impl KeptPly {
 impl KeptKind {
     /// What was played on `before`, and where it leads.
     fn restore(&self, before: &Stand) -> Result<(PlyKind, Stand), String> {
-        let legal = |uci: &str| -> Result<Candidate, String> {
-            let named = |c: &Candidate| UciMove::from_move(c.mv, before.mode()).to_string() == uci;
-            let none = || format!("{uci:?} is no half-move of {}", before.fen());
-            before.candidates().find(named).ok_or_else(none)
-        };
         let made = |uci: &str, kind: fn(shakmaty::Move) -> PlyKind| {
-            legal(uci).map(|candidate| (kind(candidate.mv), before.after(&candidate)))
+            let none = || format!("{uci:?} is no half-move of {}", before.fen());
+            let named = before.named(uci).ok_or_else(none);
+            named.map(|candidate| (kind(candidate.mv), before.after(&candidate)))
         };
         match self {
             Self::Legal(uci) => made(uci, PlyKind::Legal),

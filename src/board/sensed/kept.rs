@@ -1,107 +1,68 @@
-//! The readings of a board, as a snapshot keeps them.
+//! How a snapshot writes what squares have shown.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use shakmaty::{Bitboard, Square};
 
-use super::{EARLIER, Sensed, Unheard, lumps::Lumps};
+use super::EARLIER;
 use crate::{
-    board::{
-        kept::{KeptSquare, bits},
-        placement::{Code, Placement},
-    },
+    board::{kept::KeptSquare, placement::Code},
     time::Millis,
 };
 
-/// The readings as a snapshot keeps them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct KeptSensed {
-    placement: Placement,
-    /// Of each square, since when it shows what it shows.
-    since: Vec<Millis>,
-    /// What squares showed earlier, the last first.
-    earlier: Vec<(KeptSquare, Vec<(Code, Millis)>)>,
-    last_change: Millis,
-    last_arrival: Millis,
-    #[serde(with = "bits")]
-    by_dump: Bitboard,
-    #[serde(with = "bits")]
-    lifted: Bitboard,
-    #[serde(with = "bits")]
-    untold: Bitboard,
-    lost: bool,
-    last_dump: Option<Millis>,
-    felt: bool,
-    #[serde(with = "bits")]
-    dead: Bitboard,
-    #[serde(with = "bits")]
-    ever_read: Bitboard,
-    #[serde(default)]
-    unheard: Unheard,
-    #[serde(default)]
-    lumps: Lumps,
+/// After a restart any square may have changed lately.
+pub(super) fn all() -> Bitboard {
+    Bitboard::FULL
 }
 
-impl Sensed {
-    /// These readings as a snapshot keeps them.
-    #[must_use]
-    pub fn keep(&self) -> KeptSensed {
-        let earlier = |s: Square| {
-            let all = &self.earlier[usize::from(s)];
-            let known = all.iter().rposition(|reading| *reading != Default::default())?;
-            Some((KeptSquare(s), all[..=known].to_vec()))
-        };
-        KeptSensed {
-            placement: self.placement.clone(),
-            since: self.since.to_vec(),
-            earlier: Square::ALL.into_iter().filter_map(earlier).collect(),
-            last_change: self.last_change,
-            last_arrival: self.last_arrival,
-            by_dump: self.by_dump,
-            lifted: self.lifted,
-            untold: self.untold,
-            lost: self.lost,
-            last_dump: self.last_dump,
-            felt: self.felt,
-            dead: self.dead,
-            ever_read: self.ever_read,
-            unheard: self.unheard,
-            lumps: self.lumps,
-        }
+/// A time for each square, for `#[serde(with)]`.
+pub(super) mod times {
+    use super::*;
+
+    pub(in crate::board::sensed) fn serialize<S: Serializer>(
+        since: &[Millis; 64],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        since.as_slice().serialize(to)
+    }
+
+    pub(in crate::board::sensed) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<[Millis; 64], D::Error> {
+        let since = Vec::<Millis>::deserialize(from)?;
+        let wrong = |since: Vec<_>| format!("it has the times of {} squares: a board has 64", since.len());
+        since.try_into().map_err(|since| D::Error::custom(wrong(since)))
     }
 }
 
-impl KeptSensed {
-    /// The readings.
-    ///
-    /// # Errors
-    /// The message says what makes no sense in them.
-    pub fn restore(&self) -> Result<Sensed, String> {
-        let times = self.since.len();
-        let since = <[Millis; 64]>::try_from(&self.since[..])
-            .map_err(|_| format!("it has the times of {times} squares: a board has 64"))?;
-        let mut sensed = Sensed {
-            placement: self.placement.clone(),
-            since,
-            last_change: self.last_change,
-            last_arrival: self.last_arrival,
-            by_dump: self.by_dump,
-            lifted: self.lifted,
-            untold: self.untold,
-            lost: self.lost,
-            last_dump: self.last_dump,
-            felt: self.felt,
-            dead: self.dead,
-            ever_read: self.ever_read,
-            unheard: self.unheard,
-            lumps: self.lumps,
-            ..Sensed::default()
+/// What squares showed earlier, as far as that is known, for `#[serde(with)]`.
+pub(super) mod earlier {
+    use super::*;
+
+    type Earlier = [[(Code, Millis); EARLIER]; 64];
+
+    pub(in crate::board::sensed) fn serialize<S: Serializer>(
+        earlier: &Earlier,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let known = |square: Square| {
+            let all = &earlier[usize::from(square)];
+            let last = all.iter().rposition(|reading| *reading != Default::default())?;
+            Some((KeptSquare(square), &all[..=last]))
         };
-        for (KeptSquare(square), readings) in &self.earlier {
-            let slots = &mut sensed.earlier[usize::from(*square)];
-            for (slot, reading) in slots.iter_mut().zip(readings.iter().take(EARLIER)) {
-                *slot = *reading;
-            }
+        to.collect_seq(Square::ALL.into_iter().filter_map(known))
+    }
+
+    pub(in crate::board::sensed) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Earlier, D::Error> {
+        let mut earlier = Earlier::from([[Default::default(); EARLIER]; 64]);
+        for (KeptSquare(square), readings) in Vec::<(KeptSquare, Vec<(Code, Millis)>)>::deserialize(from)? {
+            let slots = &mut earlier[usize::from(square)];
+            slots
+                .iter_mut()
+                .zip(readings)
+                .for_each(|(slot, reading)| *slot = reading);
         }
-        Ok(sensed)
+        Ok(earlier)
     }
 }

@@ -10,7 +10,7 @@ fn moves(stand: &Stand) -> Vec<String> {
     let mut moves: Vec<_> = stand
         .moves()
         .iter()
-        .map(|mv| shakmaty::uci::UciMove::from_standard(*mv).to_string())
+        .map(|mv| UciMove::from_standard(*mv).to_string())
         .collect();
     moves.sort();
     moves
@@ -21,7 +21,7 @@ fn moves_are_written_down_in_an_irregular_position_too() {
     // Black is in check and White is to move.
     let irregular = stand("4k3/8/8/8/8/8/8/R3R1K1 w - - 0 1");
     let find = |uci: &str| {
-        let named = |mv: &Move| shakmaty::uci::UciMove::from_standard(*mv).to_string() == uci;
+        let named = |mv: &Move| UciMove::from_standard(*mv).to_string() == uci;
         let mv = irregular.moves().into_iter().find(|mv| named(mv)).unwrap();
         irregular.san(mv).to_string()
     };

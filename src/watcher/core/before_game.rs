@@ -61,26 +61,18 @@ impl WaitingReport {
 
 /// Tells what was reported before the game, once that has begun.
 pub(super) fn tell_due(waiting: &mut Vec<WaitingReport>, world: &World, play: &mut Play, now: Millis) {
-    for (by, report) in take_due(waiting, &play.phase) {
+    let number = play.phase.game().map(|game| game.course.number);
+    if waiting.first().is_none_or(|first| number < Some(first.game)) {
+        return;
+    }
+    for WaitingReport { by, report, .. } in std::mem::take(waiting) {
         play.out.by_command = true;
         play.out.by = by;
         if let Some((game, mut ctx)) = play.game_and_ctx(world, now) {
             // It was taken when it was given, so nothing refuses it now.
-            let _ = game.report(&mut ctx, report);
+            let _ = game.report(&mut ctx, *report);
         }
         play.out.by_command = false;
         play.out.by = None;
     }
-}
-
-/// Takes what was reported before the game, once that has begun: by whom, and what.
-fn take_due(waiting: &mut Vec<WaitingReport>, phase: &Phase) -> Vec<(Option<String>, Report)> {
-    let number = phase.game().map(|game| game.course.number);
-    let is_due = waiting.first().is_some_and(|first| number >= Some(first.game));
-    let due = if is_due {
-        std::mem::take(waiting)
-    } else {
-        Vec::new()
-    };
-    due.into_iter().map(|it| (it.by, *it.report)).collect()
 }

@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Color};
 
 use super::{phase::Phase, play::Play, presses::pressed, world::World};
 use crate::{
-    board::{Lines, Orientation, Placement, Sensed, Stand},
+    board::{Lines, Orientation, Placement, Stand},
     event::{Body, Certainty},
     time::Millis,
     watcher::{
@@ -67,7 +67,7 @@ pub(super) fn begin(world: &mut World, play: &mut Play, now: Millis, array: &Pla
         increment,
         missed.is_some(),
     );
-    press_again(&mut play.phase, &world.board.sensed, &mut world.clock, &presses);
+    press_again(world, play, &presses);
     let lies = world.board.orientation;
     let Some((game, mut ctx)) = play.game_and_ctx(world, now) else {
         return;
@@ -166,7 +166,7 @@ pub(super) fn begin_mid_game(
         .as_ref()
         .and_then(|lines| Some(lines.best().plies.first()?.at));
     let began = read.map_or(world.clock.started_at, |read| read.min(world.clock.started_at));
-    let in_lump = runs && world.timing.lumped.is_some_and(|lumped| began <= lumped);
+    let in_lump = runs && world.timing.is_unmeasured(began);
     let is_auto = world.settings.orientation == OrientationSetting::Auto;
     let turned = is_auto && !world.board.orientation_shown;
     if let Phase::Game(game) = &mut play.phase {
@@ -220,13 +220,13 @@ fn take_presses(phase: &mut Phase) -> Vec<Millis> {
 
 /// Gives `presses` to the half-moves that were seen meanwhile. The players press in turn, and the last
 /// press was by the player whose time does not run.
-fn press_again(phase: &mut Phase, sensed: &Sensed, clock: &mut Clock, presses: &[Millis]) {
-    let Some(running) = clock.running() else {
+fn press_again(world: &mut World, play: &mut Play, presses: &[Millis]) {
+    let Some(running) = world.clock.running() else {
         return;
     };
     for (i, at) in presses.iter().enumerate() {
         let last = (presses.len() - 1 - i).is_multiple_of(2);
-        pressed(phase, sensed, clock, *at, if last { !running } else { running });
+        pressed(world, play, *at, if last { !running } else { running });
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{dgt::Identity, event::Body, watcher::state::StateSet};
 
 /// The board that answers.
 #[derive(Debug, Default)]
-pub(super) struct Contact {
+pub(in crate::watcher) struct Contact {
     pub(super) link: Option<String>,
     pub(super) connected: bool,
     /// The watcher goes on from a snapshot, and no link was up since.
@@ -18,7 +18,7 @@ pub(super) struct Contact {
 
 impl Contact {
     /// The link is up, on `port`.
-    pub(super) fn link_up(&mut self, changed: &mut StateSet, port: &str) {
+    pub(in crate::watcher) fn link_up(&mut self, changed: &mut StateSet, port: &str) {
         self.link = Some(port.to_string());
         changed.info = true;
     }
@@ -34,12 +34,12 @@ impl Contact {
     }
 
     /// True, once, if a game goes on, or may begin, that another daemon watched until now. Its board may report changes all the time.
-    pub(super) fn take_succession(&mut self, phase: &Phase) -> bool {
+    pub(in crate::watcher) fn take_succession(&mut self, phase: &Phase) -> bool {
         std::mem::take(&mut self.succeeds) && phase.is_worth_keeping()
     }
 
     /// The board was asked for a dump before it was greeted.
-    pub(super) fn expect_before_greeting(&mut self) {
+    pub(in crate::watcher) fn expect_before_greeting(&mut self) {
         self.before_greeting = true;
     }
 
@@ -66,7 +66,7 @@ impl Contact {
     }
 
     /// Takes what the board has told of itself.
-    pub(super) fn identified(&mut self, changed: &mut StateSet, identity: &Identity) {
+    pub(in crate::watcher) fn identified(&mut self, changed: &mut StateSet, identity: &Identity) {
         if self.identity != *identity {
             self.identity = identity.clone();
             changed.info = true;

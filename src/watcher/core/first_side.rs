@@ -1,8 +1,16 @@
-//! Whose time runs first, where somebody had started the wrong side before anything was played.
+//! Whose time runs first, where somebody had started the wrong side before anything was played, or where the first press shows that
+//! the game began otherwise: a pawn stood astray in the initial position, or Black has begun.
 
 use shakmaty::Color;
 
-use crate::watcher::{clock::Clock, ctx::Ctx, game::Game};
+use crate::{
+    dgt::ClockSide,
+    watcher::{
+        clock::Clock,
+        ctx::Ctx,
+        game::{Game, array},
+    },
+};
 
 /// Somebody had started the wrong side first, stopped the clock, and has started the other one before anything was played: that
 /// side is rather White's. A press has to bear it out.
@@ -33,6 +41,24 @@ pub(super) fn turned_first(game: &mut Game, ctx: &mut Ctx<'_>) -> Option<Color> 
     game.presses.judged = None;
     game.course.lines.forget_presses();
     Some(game.course.to_move())
+}
+
+/// The first press was for a half-move that the position does not allow in which the game began, as the watcher has it, and
+/// another beginning does: the game began so. Whoever pressed has the move there. Returns White's side of the clock, as that shows it.
+pub(super) fn begin_otherwise(game: &mut Game, ctx: &mut Ctx<'_>) -> Option<ClockSide> {
+    if !game.is_watched() || game.gap.is_open {
+        return None;
+    }
+    let beginning = array::begun_otherwise(ctx, &game.course, &game.cases, &game.presses)?;
+    let (pressed, turn) = (beginning.press.side, beginning.start.turn());
+    if ctx.clock.is_configured() && pressed != turn {
+        return None;
+    }
+    let side = ctx.clock.side_of(pressed);
+    if let Some(finding) = array::begin_otherwise(ctx, &mut game.course, &mut game.presses, beginning) {
+        game.accuse(ctx, finding, None);
+    }
+    Some(if turn == Color::White { side } else { side.other() })
 }
 
 /// The time that runs is that of `first`, the player who is to move, unless White's side is known. A press has to bear it out.

@@ -3,11 +3,7 @@
 
 use std::mem;
 
-use super::{
-    phase::Phase,
-    play::Play,
-    world::{Timing, World},
-};
+use super::{phase::Phase, play::Play, world::World};
 use crate::{
     dgt::{ClockReading, Message},
     event::Body,
@@ -18,6 +14,7 @@ use crate::{
             glimpse::{Glimpse, TICKS, is_open_to_doubt},
         },
         outbox::Outbox,
+        timing::Timing,
     },
 };
 

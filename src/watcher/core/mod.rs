@@ -11,7 +11,6 @@ mod board_seen;
 mod chips;
 mod contact;
 mod expected;
-mod first_array;
 mod first_side;
 mod glimpse;
 mod hardware;
@@ -25,11 +24,9 @@ mod phase;
 mod play;
 mod presses;
 mod reading;
-mod recall;
 mod reread;
 mod results;
 mod rules;
-mod silence;
 pub(super) mod snapshot;
 mod start;
 mod started;
@@ -48,6 +45,7 @@ use self::{
 };
 use crate::{
     event::Body,
+    families::Protocol,
     mate::Verdict,
     time::Millis,
     watcher::{
@@ -69,7 +67,7 @@ pub(super) struct Core {
     pub(super) play: Play,
     /// The copy beside a game that has ended, or is parked.
     beside: Beside,
-    contact: Contact,
+    pub(super) contact: Contact,
     pub(super) hardware: Hardware,
     /// Reports of what happened before the next game.
     reports: Vec<WaitingReport>,
@@ -137,9 +135,7 @@ impl Core {
                         game.cases.propose_times(&mut ctx, &game.course);
                     }
                 }),
-                ClockEvent::Pressed(side) => self.each(|world, play| {
-                    pressed(&mut play.phase, &world.board.sensed, &mut world.clock, at, side);
-                }),
+                ClockEvent::Pressed(side) => self.each(|world, play| pressed(world, play, at, side)),
                 ClockEvent::Misread(side) => self.each(|_, play| {
                     if let Phase::Game(game) = &mut play.phase {
                         game.presses.was_none(&mut game.course.lines, at, side);
@@ -159,7 +155,9 @@ impl Core {
 
     /// Returns true if the board is to be asked for its log now, and notes that it is asked.
     pub(super) fn take_log_wanted(&mut self, now: Millis) -> bool {
-        recall::take_wanted(&mut self.play.phase, self.world.settings.protocol, now)
+        let has_log = self.world.settings.protocol == Protocol::Dgt;
+        let game = self.play.phase.game_mut();
+        game.is_some_and(|game| game.gap.recall.take_wanted(now, has_log))
     }
 
     /// The next messages happened some time ago, in this order, the last one at `until`.
@@ -225,9 +223,10 @@ impl Core {
                     self.watch_set_up(next);
                 }
             }
-            if self.play.out.seq != said {
-                let (board, clock) = (&self.world.board, &self.world.clock);
-                recall::note_whole(&mut self.play.phase, board.raw.as_ref(), clock);
+            if self.play.out.seq != said
+                && let (Some(game), Some(raw)) = (self.play.phase.game_mut(), &self.world.board.raw)
+            {
+                game.note_whole(raw, &self.world.clock);
             }
             // Before a game, a review may use what the one before it noted.
             if self.play.out.seq == said && matches!(self.play.phase, Phase::Game(_)) {

@@ -5,9 +5,9 @@ mod report;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use shakmaty::{CastlingMode, Move, Square, uci::UciMove};
+use shakmaty::CastlingMode;
 
-use super::{Core, snapshot::stand_of_fen};
+use super::{Core, snapshot::stand_of_fen, view};
 use crate::{
     board::{IllegalAct, PlyKind},
     event::{Body, Event, GameResult, MoveMade, Resolution, notice},
@@ -17,7 +17,7 @@ use crate::{
         command::{Command, CommandError, Reply},
         game::{
             Made,
-            correct::{CORRECTED, CorrectedRecord},
+            correct::{CORRECTED, CorrectedRecord, squares_of},
             record::GameRecord,
         },
         not_now::NotNow,
@@ -137,22 +137,13 @@ impl Past {
     fn made_of(&self, told: &MoveMade) -> Option<Made> {
         let (before, mode) = (self.record.stand(), self.record.mode());
         let after = Arc::new(stand_of_fen(&told.fen, mode)?);
-        let legal = before
-            .moves()
-            .into_iter()
-            .find(|mv: &Move| !told.illegal && UciMove::from_move(*mv, mode).to_string() == told.uci);
-        let kind = legal.map_or_else(
-            || {
-                let square = |range| {
-                    told.uci
-                        .get(range)
-                        .and_then(|name: &str| name.parse::<Square>().ok())
-                };
-                let from_to = square(0..2).zip(square(2..4));
-                PlyKind::Illegal(Box::new(IllegalAct::left(from_to, after.placement())))
-            },
-            PlyKind::Legal,
-        );
+        let kind = match before.named(&told.uci).filter(|_| !told.illegal) {
+            Some(legal) => PlyKind::Legal(legal.mv),
+            None => PlyKind::Illegal(Box::new(IllegalAct::left(
+                squares_of(&told.uci),
+                after.placement(),
+            ))),
+        };
         Some(Made {
             kind,
             uci: told.uci.parse().ok()?,
@@ -168,19 +159,8 @@ impl Past {
 
     fn view(&self, last_seq: u64) -> GameView {
         let open = self.cases.iter().filter(|(_, case)| case.ended.is_none());
-        let record = &self.record;
-        GameView {
-            game: Some(self.number),
-            start_fen: Some(record.start.fen()),
-            chess960: record.mode() == CastlingMode::Chess960,
-            moves: record.iter().map(|made| made.uci.to_string()).collect(),
-            san: record.iter().map(Made::san_text).collect(),
-            fen: Some(record.stand().fen()),
-            to_move: Some(record.stand().turn().into()),
-            result: Some(self.result.unwrap_or(GameResult::Open)),
-            open_irregularities: open.map(|(id, _)| id.clone()).collect(),
-            last_seq,
-        }
+        let open = open.map(|(id, _)| id.clone()).collect();
+        view::of_record(self.number, &self.record, self.result, open, last_seq)
     }
 
     /// The events that `command` causes in this game.

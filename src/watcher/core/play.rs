@@ -1,6 +1,6 @@
 //! A game, or the wait for one, and what goes out for it. There are two of them while a copy is watched beside the game.
 
-use super::{chips, first_array, first_side, phase::Phase, world::World};
+use super::{chips, first_side, phase::Phase, world::World};
 use crate::{
     event::Body,
     time::Millis,
@@ -45,7 +45,6 @@ impl Play {
         now: Millis,
     ) -> Option<(&'a mut Game, Ctx<'a>)> {
         let game = self.phase.game_mut()?;
-        let timing = &world.timing;
         let ctx = Ctx {
             now,
             settings: &world.settings,
@@ -56,12 +55,7 @@ impl Play {
             look_again: &mut self.look_again,
             dump_wanted: &mut self.dump_wanted,
             sign_wanted: &mut self.sign_wanted,
-            told: timing.told,
-            catches_up: timing.catches_up,
-            lump_began: timing.lump_began,
-            lumped: timing.lumped,
-            coincided: timing.coincided,
-            gathered_until: timing.gathered_until,
+            timing: world.timing,
         };
         Some((game, ctx))
     }
@@ -97,7 +91,7 @@ impl Play {
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {
             return;
         };
-        if let Some(white) = first_array::begin_otherwise(game, &mut ctx) {
+        if let Some(white) = first_side::begin_otherwise(game, &mut ctx) {
             world.clock.guess(white);
         }
         let Some((game, mut ctx)) = self.game_and_ctx(world, now) else {

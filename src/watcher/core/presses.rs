@@ -2,19 +2,16 @@
 
 use shakmaty::Color;
 
-use super::{phase::Phase, start::REMEMBERED};
+use super::{phase::Phase, play::Play, start::REMEMBERED, world::World};
 use crate::{
-    board::Sensed,
     time::Millis,
-    watcher::{
-        clock::{Clock, Fit},
-        game::Press,
-    },
+    watcher::{clock::Fit, game::Press},
 };
 
 /// `side` has pressed at `at`.
-pub(super) fn pressed(phase: &mut Phase, sensed: &Sensed, clock: &mut Clock, at: Millis, side: Color) {
-    let game = match phase {
+pub(super) fn pressed(world: &mut World, play: &mut Play, at: Millis, side: Color) {
+    let (sensed, clock) = (&world.board.sensed, &mut world.clock);
+    let game = match &mut play.phase {
         Phase::Game(game) => game,
         Phase::Waiting(setup) => {
             if let Some(midway) = &mut setup.midway {

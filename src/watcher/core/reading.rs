@@ -9,14 +9,18 @@ use super::{
     phase::Phase,
     presses::pressed,
     reread::{explain, reread, tick_lines},
-    silence,
 };
 use crate::{
     board::{Code, Sensed},
     dgt::{Battery, ClockReading, Identity, Message, PieceCode, Squares},
     event::Body,
     time::Millis,
-    watcher::{MOST_GATHERED_MS, clock::LastShown, game::touch::ReadAt, outbox::Heard},
+    watcher::{
+        MOST_GATHERED_MS,
+        clock::LastShown,
+        game::{Game, touch::ReadAt},
+        outbox::Heard,
+    },
 };
 
 /// If the clock was not heard for longer, nobody knows when what waited meanwhile happened, in milliseconds: its last frame before
@@ -24,20 +28,6 @@ use crate::{
 const SHORT_MS: i64 = 1000 + MOST_GATHERED_MS as i64;
 
 impl Core {
-    pub(in crate::watcher) fn link_up(&mut self, port: &str) {
-        self.contact.link_up(&mut self.play.out.changed, port);
-    }
-
-    /// True, once, if a game goes on, or may begin, that another daemon watched until now. Its board may report changes all the time.
-    pub(in crate::watcher) fn take_succession(&mut self) -> bool {
-        self.contact.take_succession(&self.play.phase)
-    }
-
-    /// The board was asked for a dump before it was greeted.
-    pub(in crate::watcher) fn expect_before_greeting(&mut self) {
-        self.contact.expect_before_greeting();
-    }
-
     pub(in crate::watcher) fn link_down(&mut self, now: Millis, reason: &str) {
         let left = self.contact.link_down(&mut self.play.out.changed, reason);
         self.unheard();
@@ -170,11 +160,6 @@ impl Core {
         }
     }
 
-    /// Takes what the board has told of itself.
-    pub(in crate::watcher) fn identified(&mut self, identity: &Identity) {
-        self.contact.identified(&mut self.play.out.changed, identity);
-    }
-
     /// Takes a message of another board than that of the game. Returns false for one of the game's own board: it counts.
     fn is_of_another_board(&mut self, now: Millis, message: &Message<'_>) -> bool {
         let (contact, lies) = (&mut self.contact, self.world.board.orientation);
@@ -254,7 +239,9 @@ impl Core {
         self.play.out.changed.position = true;
         self.each(|world, play| tick_lines(&mut play.phase, &world.board.sensed, now));
         let before = self.world.board.sensed.placement().clone();
-        let silent_since = silence::since(&self.play.phase, &self.world.board.sensed);
+        // A board that tells nothing although both players press is as good as not read.
+        let is_silent = self.play.phase.game().is_some_and(Game::is_silent);
+        let silent_since = is_silent.then(|| self.world.board.sensed.last_told());
         let changed = self.world.board.sensed.replace(now, &placement);
         if first {
             self.world.board.sensed = Sensed::settled(&placement);
@@ -305,13 +292,7 @@ impl Core {
             if let Phase::Game(game) = &mut play.phase {
                 game.gap.missed_until = Some(now);
             }
-            pressed(
-                &mut play.phase,
-                &world.board.sensed,
-                &mut world.clock,
-                now,
-                player,
-            );
+            pressed(world, play, now, player);
         });
     }
 

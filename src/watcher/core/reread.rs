@@ -2,7 +2,7 @@
 
 use shakmaty::Bitboard;
 
-use super::{phase::Phase, play::Play, silence, world::World};
+use super::{phase::Phase, play::Play, world::World};
 use crate::{
     board::{Placement, Sensed, bridge},
     time::Millis,
@@ -64,7 +64,7 @@ pub(super) fn reread(
         // As nothing was missed, the game goes on from what was put up beside the clock that stood.
         game.started_again(&mut ctx);
     }
-    let was_silent = !changed.is_empty() && silence::take(&mut play.phase);
+    let was_silent = !changed.is_empty() && end_silence(&mut play.phase);
     recovering(&mut play.phase, gap || was_silent);
     explain(&world.board.sensed, play, now, changed);
     if gap || was_silent {
@@ -77,6 +77,19 @@ pub(super) fn reread(
     {
         world.board.sensed.misses_nothing(now);
     }
+}
+
+/// The board tells all its squares. Returns true where it had told nothing although both players pressed: it was as good as not read.
+fn end_silence(phase: &mut Phase) -> bool {
+    let Some(game) = phase.game_mut() else {
+        return false;
+    };
+    let was_silent = game.is_silent();
+    game.silence.end();
+    if was_silent {
+        game.presses.clear();
+    }
+    was_silent
 }
 
 /// Lets the hypotheses explain the squares that changed.

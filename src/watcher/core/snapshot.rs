@@ -47,6 +47,29 @@ pub struct Snapshot {
     version: Present,
     /// The last `seq` given out.
     pub seq: u64,
+    #[serde(flatten)]
+    besides: Besides,
+    game: Option<SavedGame>,
+    /// The hypotheses of the time when it was taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weighed: Option<Weighed>,
+    /// What is known where no game goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setup: Option<SavedSetup>,
+    /// Games that may go on under another number, until the board was read: one of its own, and what others have kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own: Option<OwnGame>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    found: Vec<FoundGame>,
+    /// Messages about kept parts that cannot be used: which part, why, and what to do.
+    #[serde(skip)]
+    lost: Vec<String>,
+}
+
+/// What is kept besides games.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Besides {
     games: SavedCount,
     orientation: Orientation,
     /// True when the left side of the clock is White's.
@@ -66,28 +89,14 @@ pub struct Snapshot {
     /// What the clock showed.
     #[serde(rename = "ran", skip_serializing_if = "Option::is_none")]
     shown: Option<LastShown>,
-    game: Option<SavedGame>,
     /// The last event that put a record right.
     #[serde(skip_serializing_if = "Option::is_none")]
     put_right: Option<LastCorrection>,
     /// Reports that wait for the next game.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reports: Vec<WaitingReport>,
-    /// When it was taken, and the hypotheses of that time.
+    /// When it was taken.
     at: When,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    weighed: Option<Weighed>,
-    /// What is known where no game goes on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    setup: Option<SavedSetup>,
-    /// Games that may go on under another number, until the board was read: one of its own, and what others have kept.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    own: Option<OwnGame>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    found: Vec<FoundGame>,
-    /// Messages about kept parts that cannot be used: which part, why, and what to do.
-    #[serde(skip)]
-    lost: Vec<String>,
 }
 
 /// The present version: a snapshot in memory has no other.
@@ -106,30 +115,10 @@ struct Read {
     #[serde(default)]
     version: u64,
     seq: u64,
-    #[serde(default)]
-    games: SavedCount,
-    #[serde(default)]
-    orientation: Orientation,
-    #[serde(default)]
-    white_left: Option<bool>,
-    #[serde(default)]
-    side_guessed: bool,
-    #[serde(default)]
-    white_runs: Option<bool>,
-    #[serde(default)]
-    played_on: Vec<String>,
-    #[serde(default)]
-    wrong_chips: Vec<WrongChip>,
-    #[serde(default, rename = "ran")]
-    shown: Option<LastShown>,
+    #[serde(flatten)]
+    besides: Besides,
     #[serde(default)]
     game: Option<SavedGame>,
-    #[serde(default)]
-    put_right: Option<LastCorrection>,
-    #[serde(default)]
-    reports: Vec<WaitingReport>,
-    #[serde(default)]
-    at: When,
     /// The game can go on without it.
     #[serde(default)]
     weighed: Option<serde_json::Value>,
@@ -179,7 +168,7 @@ impl TryFrom<Read> for Snapshot {
             return Err(Unusable::Newer { found: read.version });
         }
         let game = match &read.game {
-            Some(game) => Some(game.restore(read.games.into())?),
+            Some(game) => Some(game.restore(read.besides.games.into())?),
             None => None,
         };
         let (goes_on, own, found) = match read.found {
@@ -193,18 +182,8 @@ impl TryFrom<Read> for Snapshot {
             version: Present,
             // The journal's number counts in the end, and it keeps no greater one.
             seq: read.seq.min(i64::MAX as u64),
-            games: read.games,
-            orientation: read.orientation,
-            white_left: read.white_left,
-            side_guessed: read.side_guessed,
-            white_runs: read.white_runs,
-            played_on: read.played_on,
-            wrong_chips: read.wrong_chips,
-            shown: read.shown,
+            besides: read.besides,
             game: goes_on,
-            put_right: read.put_right,
-            reports: read.reports,
-            at: read.at,
             weighed: None,
             setup: None,
             own,
@@ -236,9 +215,12 @@ impl Snapshot {
     pub fn kept(text: Option<&str>, last_seq: u64) -> Self {
         let read = |text: &str| {
             Self::read(text).unwrap_or_else(|error| {
-                let numbers: Numbers = serde_json::from_str(text).unwrap_or_default();
+                let Numbers { games } = serde_json::from_str(text).unwrap_or_default();
                 Self {
-                    games: numbers.games,
+                    besides: Besides {
+                        games,
+                        ..Besides::default()
+                    },
                     lost: vec![all_lost(&error, last_seq)],
                     ..Self::default()
                 }
@@ -266,7 +248,7 @@ impl Snapshot {
 
     /// The watcher's time when it was taken, in milliseconds.
     pub(in crate::watcher) fn taken_at(&self) -> u64 {
-        self.at.0.0
+        self.besides.at.0.0
     }
 }
 
@@ -296,29 +278,27 @@ fn setup_lost(error: &str) -> String {
 impl Snapshot {
     /// What is to be kept of `core`.
     pub(in crate::watcher) fn of(core: &Core) -> Self {
+        let (clock, board) = (&core.world.clock, &core.world.board);
+        let serials = core.contact.played_on.board.serials();
         Self {
             version: Present,
             seq: core.play.out.seq,
-            games: core.play.games.into(),
-            orientation: core.world.board.orientation,
-            white_left: core.world.clock.white_side().map(|side| side == ClockSide::Left),
-            side_guessed: core.world.clock.is_guessed(),
-            white_runs: core.world.clock.is_to_run_for().map(Color::is_white),
-            played_on: core
-                .contact
-                .played_on
-                .board
-                .serials()
-                .map(str::to_owned)
-                .collect(),
-            wrong_chips: core.world.board.chips.keep(),
-            shown: core.world.clock.shown(),
-            at: When(core.now),
+            besides: Besides {
+                games: core.play.games.into(),
+                orientation: board.orientation,
+                white_left: clock.white_side().map(|side| side == ClockSide::Left),
+                side_guessed: clock.is_guessed(),
+                white_runs: clock.is_to_run_for().map(Color::is_white),
+                played_on: serials.map(str::to_owned).collect(),
+                wrong_chips: board.chips.keep(),
+                shown: clock.shown(),
+                put_right: core.play.out.put_right.clone(),
+                reports: core.reports.clone(),
+                at: When(core.now),
+            },
             weighed: Weighed::of(core),
             setup: SavedSetup::of(core),
             game: core.play.phase.game().map(SavedGame::of),
-            put_right: core.play.out.put_right.clone(),
-            reports: core.reports.clone(),
             own: core.found.own.clone(),
             found: core.found.others.clone(),
             lost: Vec::new(),
@@ -327,29 +307,30 @@ impl Snapshot {
 
     /// Has `core` go on from here. The watcher finds what was played since when it reads the board.
     pub(super) fn resume(&self, core: &mut Core) {
+        let besides = &self.besides;
         core.contact.succeeds = true;
         core.play.out.seq = self.seq;
-        core.play.games = self.games.into();
-        core.play.out.put_right.clone_from(&self.put_right);
-        core.reports.clone_from(&self.reports);
+        core.play.games = besides.games.into();
+        core.play.out.put_right.clone_from(&besides.put_right);
+        core.reports.clone_from(&besides.reports);
         if core.world.settings.orientation == crate::watcher::OrientationSetting::Auto {
-            core.world.board.orientation = self.orientation;
+            core.world.board.orientation = besides.orientation;
         }
-        if let Some(left) = self.white_left {
+        if let Some(left) = besides.white_left {
             let side = if left { ClockSide::Left } else { ClockSide::Right };
-            if self.side_guessed {
+            if besides.side_guessed {
                 core.world.clock.guess(side);
             } else {
                 core.world.clock.found(side);
             }
         }
-        if let Some(white) = self.white_runs {
+        if let Some(white) = besides.white_runs {
             core.world.clock.runs_for(Color::from_white(white));
         }
         core.now = Millis(self.taken_at());
-        core.world.board.chips = Chips::restore(&self.wrong_chips, self.orientation);
-        core.world.clock.go_on(self.shown, core.now);
-        for serial in &self.played_on {
+        core.world.board.chips = Chips::restore(&besides.wrong_chips, besides.orientation);
+        core.world.clock.go_on(besides.shown, core.now);
+        for serial in &besides.played_on {
             core.contact.played_on.board.learn_serial(serial);
         }
         let Some(saved) = &self.game else {
@@ -359,18 +340,18 @@ impl Snapshot {
             };
             // It holds only if the board lies the same way.
             let kept = self.setup.as_ref();
-            if let Some(setup) = kept.filter(|_| core.world.board.orientation == self.orientation) {
+            if let Some(setup) = kept.filter(|_| core.world.board.orientation == besides.orientation) {
                 setup.put_back(core);
             }
             return;
         };
-        take_up(&mut core.world, &mut core.play, saved, self.orientation);
+        take_up(&mut core.world, &mut core.play, saved, besides.orientation);
         if let Phase::Game(game) = &mut core.play.phase {
             // The kept hypotheses hold only if the board lies the same way.
             let weighed = self
                 .weighed
                 .as_ref()
-                .filter(|_| core.world.board.orientation == self.orientation);
+                .filter(|_| core.world.board.orientation == besides.orientation);
             core.world.timing.lumped = weighed.and_then(|weighed| weighed.lumped);
             core.world.timing.gathered_until = weighed.and_then(|weighed| weighed.gathered_until);
             if let Some(Ok((squares, sensed))) = weighed.map(|weighed| weighed.restore(game)) {

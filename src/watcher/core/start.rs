@@ -134,25 +134,19 @@ impl Setup {
             }
         }
         let untold = |lines: &Lines| !lines.best().plies.is_empty() && lines.best().misplaced(sensed).any();
-        if self.array.as_ref() == Some(placement) && !clock.runs() && self.lines.as_ref().is_some_and(untold)
-        {
+        let is_known = self.array.as_ref() == Some(placement);
+        if is_known && !clock.runs() && self.lines.as_ref().is_some_and(untold) {
             // Players showed some half-moves before the game, and have put the pieces back.
             self.lines = Some(Lines::new(Arc::new(stand_of(placement)), sensed, now));
         }
         let stands_again =
             |lines: &Lines| lines.best().plies.is_empty() && lines.best().differing().is_empty();
-        if self.array.as_ref() == Some(placement)
-            && !clock.runs()
-            && self.lines.as_ref().is_some_and(stands_again)
-        {
+        if is_known && !clock.runs() && self.lines.as_ref().is_some_and(stands_again) {
             // Whatever was missed, the game begins from here.
             self.missed_until = None;
             self.unseen = false;
         }
-        if !looks_like_start(placement)
-            || self.array.as_ref() == Some(placement)
-            || self.is_in_play(placement)
-        {
+        if is_known || !looks_like_start(placement) || self.is_in_play(placement) {
             return;
         }
         // A board that does not know its pieces cannot tell whether pieces stand on each other's squares.

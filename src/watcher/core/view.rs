@@ -11,7 +11,7 @@ use crate::{
     watcher::{
         arrays::array_named,
         explain::Account,
-        game::Made,
+        game::{Made, record::GameRecord},
         outbox::wall_clock,
         state::{BoardInfo, GameView, HardwareView, Model, PositionView, Status},
     },
@@ -19,14 +19,12 @@ use crate::{
 
 /// The hypotheses at `now`; none where there is no game.
 pub(in crate::watcher) fn account(core: &Core, now: Millis) -> Option<Account> {
-    match &core.play.phase {
-        Phase::Game(game) => Some(
-            game.course
-                .account(&core.world.board.sensed, now, None, &core.play.out)
-                .waiting_for(&core.play.out.waits),
-        ),
-        Phase::Waiting(_) => None,
-    }
+    let (sensed, out) = (&core.world.board.sensed, &core.play.out);
+    let game = core.play.phase.game()?;
+    Some(Account {
+        waits: out.waits.clone(),
+        ..game.course.account(sensed, now, None, out)
+    })
 }
 
 pub(in crate::watcher) fn status(core: &Core) -> Status {
@@ -95,22 +93,30 @@ pub(in crate::watcher) fn game(core: &Core) -> GameView {
             ..GameView::default()
         };
     };
+    let open = game.cases.open.iter().map(|open| open.id.clone()).collect();
+    let (course, result) = (&game.course, game.outcome.result);
+    of_record(course.number, &course.record, result, open, core.play.out.seq)
+}
+
+/// Game `number`, with the ids of the irregularities that are `open` in it.
+pub(super) fn of_record(
+    number: u32,
+    record: &GameRecord,
+    result: Option<GameResult>,
+    open: Vec<String>,
+    last_seq: u64,
+) -> GameView {
     GameView {
-        game: Some(game.course.number),
-        start_fen: Some(game.course.record.start.fen()),
-        chess960: game.course.record.mode() == CastlingMode::Chess960,
-        moves: game
-            .course
-            .record
-            .iter()
-            .map(|made| made.uci.to_string())
-            .collect(),
-        san: game.course.record.iter().map(Made::san_text).collect(),
-        fen: Some(game.course.record.stand().fen()),
-        to_move: Some(game.course.to_move().into()),
-        result: Some(game.outcome.result.unwrap_or(GameResult::Open)),
-        open_irregularities: game.cases.open.iter().map(|open| open.id.clone()).collect(),
-        last_seq: core.play.out.seq,
+        game: Some(number),
+        start_fen: Some(record.start.fen()),
+        chess960: record.mode() == CastlingMode::Chess960,
+        moves: record.iter().map(|made| made.uci.to_string()).collect(),
+        san: record.iter().map(Made::san_text).collect(),
+        fen: Some(record.stand().fen()),
+        to_move: Some(record.stand().turn().into()),
+        result: Some(result.unwrap_or(GameResult::Open)),
+        open_irregularities: open,
+        last_seq,
     }
 }
 

@@ -327,7 +327,6 @@ pub(in crate::watcher) fn promotion_ways(
     now: Millis,
 ) -> Vec<(Line, f32)> {
     let nothing = Bill::default();
-    let left = Arc::new(before.left_as(&act.placement()));
     let target = Arc::new(before.after(&before.candidate(meant)));
     let base = Line::new(before, sensed, now);
     let put_right = if is_ruled {
@@ -346,7 +345,7 @@ pub(in crate::watcher) fn promotion_ways(
         let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
         ways.push((spare.with_unread(meant.to(), sensed), SPARE));
     }
-    let stands = base.played(PlyKind::Illegal(Box::new(act)), left, sensed, now, &nothing);
+    let stands = base.after_act(act, sensed, now);
     // An opponent hardly replies to a promotion that left the square empty.
     ways.push((stands, if is_empty && !stood { NOTHING_THERE } else { 0.0 }));
     ways

@@ -76,12 +76,7 @@ pub(super) fn report(
         finding.target.get_or_insert_with(|| finding.before.clone());
     }
     let mut case_file = case_file(ctx, &course.record, cases.is_past, &finding, case);
-    let target = finding.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
-    let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-    let advice = case_file.advice(ctx, &course.record, finding.ply, target);
-    case_file.said.articles.clone_from(&advice.articles);
-    case_file.said.ruling = advice;
-    case_file.put_into_words(ctx);
+    case_file.rule(ctx, &course.record, finding.ply, finding.target.as_deref());
     let body = Body::Irregularity(Box::new(case_file.said.clone()));
     let id = course.emit(ctx, Some(finding.at), body);
     if counted && let Some(side) = finding.offender {
@@ -146,12 +141,7 @@ pub(super) fn case(
                 && flags.period_is_complete(ctx, side, record.moves_completed())
         });
     }
-    let mut case = Case {
-        edition: ctx.rules.laws,
-        time_control: ctx.rules.time_control,
-        supervision: ctx.rules.supervision,
-        facts,
-    };
+    let mut case = ctx.rules.case(facts);
     let unraised = ctx.rules.contested.alert_unsupervised == Alert::NotRaised;
     if unraised && finding.reported.is_none() && case.is_unsupervised() {
         case.facts.raised_by = RaisedBy::Nobody;

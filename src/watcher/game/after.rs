@@ -46,11 +46,7 @@ pub(in crate::watcher) struct Takebacks<'g> {
 
 impl Takebacks<'_> {
     pub(super) fn positions(&self) -> Positions<'_> {
-        Positions {
-            course: self.course,
-            cases: self.cases,
-            unread: self.unread,
-        }
+        Positions::of(self.course, self.cases, self.unread)
     }
 
     /// Looks whether the players have put an open irregularity right.

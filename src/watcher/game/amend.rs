@@ -11,6 +11,7 @@ use super::{
     record::GameRecord,
 };
 use crate::{
+    board::Stand,
     event::{Advice, Amendment, Body, Why},
     laws::{
         IrregularityKind, PositionRuling, Ruling, Side,
@@ -21,21 +22,37 @@ use crate::{
 };
 
 impl CaseFile {
+    /// Rules on it, an irregularity of half-move `ply` after which `target` should stand, and writes its text.
+    pub(super) fn rule(&mut self, ctx: &Ctx<'_>, record: &GameRecord, ply: usize, target: Option<&Stand>) {
+        let target = target.map(|stand| (stand.fen(), stand.turn()));
+        let advice = self.advice(ctx, record, ply, target);
+        self.take_advice(ctx, advice);
+    }
+
+    /// Takes `advice` into the report, and writes its text.
+    fn take_advice(&mut self, ctx: &Ctx<'_>, advice: Advice) {
+        self.said.articles.clone_from(&advice.articles);
+        self.said.offence_number = self.case.facts.offence_number;
+        self.said.ruling = advice;
+        self.put_into_words(ctx);
+    }
+
     /// The advice on it, an irregularity of half-move `ply`, with times for the clock as it stands.
-    pub(super) fn advice(
+    fn advice(
         &self,
         ctx: &Ctx<'_>,
         record: &GameRecord,
         ply: usize,
-        target: Option<(&str, Color)>,
+        target: Option<(String, Color)>,
     ) -> Advice {
         let ruling = self.ruling(ctx);
-        let proposal = self.times(ctx, record, ply, target.map(|(_, turn)| turn), &ruling);
+        let turn = target.as_ref().map(|(_, turn)| *turn);
+        let proposal = self.times(ctx, record, ply, turn, &ruling);
         Advice {
             penalty: ruling.penalty,
             position: ruling.position,
             articles: ruling.articles,
-            target_fen: target.map(|(fen, _)| fen.to_owned()),
+            target_fen: target.map(|(fen, _)| fen),
             clock_proposal: proposal.map(|p| p.clock),
             clock_alternative: proposal.and_then(|p| p.alternative),
             clock_working: proposal.map(|p| p.working),
@@ -124,9 +141,9 @@ impl Cases {
     pub(super) fn amend(&mut self, ctx: &mut Ctx<'_>, course: &Course, index: usize, why: Why) {
         let open = &self.open[index];
         let (case_file, before) = (&open.case_file, &open.case_file.said.ruling);
-        let target = before.target_fen.clone();
         let turn = open.target.as_ref().map(|stand| stand.turn());
-        let advice = case_file.advice(ctx, &course.record, open.ply, target.as_deref().zip(turn));
+        let target = before.target_fen.clone().zip(turn);
+        let advice = case_file.advice(ctx, &course.record, open.ply, target);
         let same = (advice.penalty, advice.position) == (before.penalty, before.position)
             && advice.articles == before.articles
             && advice.provisional == before.provisional
@@ -138,10 +155,7 @@ impl Cases {
             return;
         }
         let mut case_file = (*open.case_file).clone();
-        case_file.said.articles.clone_from(&advice.articles);
-        case_file.said.offence_number = case_file.case.facts.offence_number;
-        case_file.said.ruling = advice;
-        case_file.put_into_words(ctx);
+        case_file.take_advice(ctx, advice);
         let amendment = Amendment {
             irregularity: open.id.clone(),
             why,
@@ -189,12 +203,8 @@ impl Open {
         let Mate::Asked(fen) = &self.case_file.mate else {
             return None;
         };
-        let facts = &self.case_file.case.facts;
-        let loser = match facts.irregularity {
-            IrregularityKind::BothFlags => facts.first_flag.side(),
-            _ => facts.offender,
-        };
-        MateQuestion::of(&self.id, fen, mode, Color::from(loser?.opponent()))
+        let loser = self.case_file.loser()?;
+        MateQuestion::of(&self.id, fen, mode, !loser)
     }
 }
 

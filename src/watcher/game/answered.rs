@@ -23,11 +23,7 @@ pub(super) fn look(
     if stopped || !presses.is_empty() || astray || at_work || course.lines.frozen || ctx.sensed.is_felt() {
         return;
     }
-    let positions = Positions {
-        course,
-        cases,
-        unread,
-    };
+    let positions = Positions::of(course, cases, unread);
     let seen = ctx.sensed.placement();
     let last = course.record.last().and_then(|made| made.kind.from_to());
     let takes_back = || stands_back(last, course.record.stand().placement(), ctx.sensed);

@@ -47,23 +47,15 @@ enum How {
 
 /// The board lies sideways (7.2.2).
 pub(in crate::watcher) fn board_sideways(ctx: &Ctx<'_>, record: &GameRecord) -> Finding {
-    found_at_start(
-        ctx,
-        record,
-        IrregularityKind::BoardOrientationWrong,
-        Certainty::Certain,
-    )
+    let kind = IrregularityKind::BoardOrientationWrong;
+    found_at_start(ctx, record, kind, Certainty::Certain)
 }
 
 /// White's and Black's pieces stand the other way round than the settings of the table say (7.3). The
 /// board cannot see whether the players changed their seats as well.
 pub(in crate::watcher) fn colours_reversed(ctx: &Ctx<'_>, record: &GameRecord) -> Finding {
-    found_at_start(
-        ctx,
-        record,
-        IrregularityKind::ColoursReversed,
-        Certainty::Probable,
-    )
+    let kind = IrregularityKind::ColoursReversed;
+    found_at_start(ctx, record, kind, Certainty::Probable)
 }
 
 /// The initial position `array` is wrong on `squares` (7.2.1).
@@ -87,13 +79,7 @@ fn found_at_start(
     kind: IrregularityKind,
     certainty: Certainty,
 ) -> Finding {
-    let scene = Scene {
-        ply: 0,
-        before: record.start.clone(),
-        seen: ctx.sensed.placement().clone(),
-        at: ctx.now,
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, 0, record.start.clone(), ctx.now);
     Finding::new(kind, certainty, None, scene)
 }
 
@@ -152,7 +138,7 @@ pub(in crate::watcher) fn begun_otherwise(
     cases: &Cases,
     presses: &PressQueue,
 ) -> Option<Beginning> {
-    let press = presses.judged.as_ref().filter(|_| presses.later.is_empty())?;
+    let press = presses.only()?;
     let (start, how) = match begun_with_pawn_astray(ctx, course) {
         Some(start) => (start, How::PawnAstray),
         None => (begun_by_black(ctx, &course.record, cases, press)?, How::ByBlack),

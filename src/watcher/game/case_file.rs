@@ -65,6 +65,16 @@ impl CaseFile {
         ruling
     }
 
+    /// The player who loses by it, if his opponent can mate.
+    pub(super) fn loser(&self) -> Option<Color> {
+        let facts = &self.case.facts;
+        let loser = match facts.irregularity {
+            IrregularityKind::BothFlags => facts.first_flag.side(),
+            _ => facts.offender,
+        };
+        loser.map(Color::from)
+    }
+
     /// Asks whether the opponent can mate, where the ruling depends on it: in the position that the article puts on the board
     /// (7.5.5); at a flag in the present one. In a past game nobody looks for mates any more.
     pub(super) fn ask_for_mate(
@@ -74,14 +84,9 @@ impl CaseFile {
         target: Option<&Stand>,
         is_past: bool,
     ) {
-        let facts = &self.case.facts;
-        let loser = match facts.irregularity {
-            IrregularityKind::BothFlags => facts.first_flag.side(),
-            _ => facts.offender,
-        };
         let after = ctx.rules.contested.mate_asked_in == MateAskedIn::TargetPosition;
         let judged = target.filter(|_| after).unwrap_or(before);
-        if let (Some(loser), Some(chess)) = (loser.map(Color::from), judged.chess())
+        if let (Some(loser), Some(chess)) = (self.loser(), judged.chess())
             && depends_on_mate(&self.case, ctx)
         {
             if cannot_mate_quick(chess, !loser) {

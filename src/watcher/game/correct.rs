@@ -237,12 +237,7 @@ fn legal(stand: &Stand, text: &str, mode: CastlingMode) -> Option<(PlyKind, Stan
 
 /// An illegal half-move with this name in UCI, and the position after it.
 fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
-    let square = |range| {
-        uci.trim()
-            .get(range)
-            .and_then(|name: &str| name.parse::<Square>().ok())
-    };
-    let (from, to) = (square(0..2)?, square(2..4)?);
+    let (from, to) = squares_of(uci.trim())?;
     let piece = stand.placement().at(from);
     if piece.is_empty() || from == to || uci.trim().len() > 4 {
         return None;
@@ -252,6 +247,12 @@ fn carried(stand: &Stand, uci: &str) -> Option<(PlyKind, Stand)> {
     left.set(to, piece);
     let act = IllegalAct::left(Some((from, to)), &left);
     Some((PlyKind::Illegal(Box::new(act)), stand.left_as(&left)))
+}
+
+/// The squares that a half-move in UCI names.
+pub(in crate::watcher) fn squares_of(uci: &str) -> Option<(Square, Square)> {
+    let square = |name: Option<&str>| name?.parse().ok();
+    square(uci.get(0..2)).zip(square(uci.get(2..4)))
 }
 
 /// The half-move `old`, played from `stand`; none where it cannot be played there.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use shakmaty::{Bitboard, CastlingMode, Color, Move, uci::UciMove};
 
-use super::{Made, names, press::PressQueue, record::GameRecord, waits::RESTORED};
+use super::{Made, Press, names, press::PressQueue, record::GameRecord, waits::RESTORED};
 use crate::{
-    board::{Bill, IllegalAct, Item, Line, Lines, Ply, PlyKind, Sensed, Stand},
+    board::{IllegalAct, Item, Line, Lines, Ply, Sensed, Stand},
     event::{Body, CompletedBy, notice},
     time::Millis,
     watcher::ctx::Ctx,
@@ -172,12 +172,7 @@ impl Course {
 
     /// Number of half-moves of the record that the best hypothesis contains.
     pub(super) fn kept(&self) -> usize {
-        self.kept_by(self.lines.best())
-    }
-
-    /// Number of half-moves of the record that `line` contains.
-    pub(super) fn kept_by(&self, line: &Line) -> usize {
-        let (plies, said) = (&line.plies, &self.record[self.base..]);
+        let (plies, said) = (&self.lines.best().plies, &self.record[self.base..]);
         let both = plies.len().min(said.len());
         let pairs = plies
             .backwards()
@@ -194,9 +189,19 @@ impl Course {
         self.emit(ctx, None, Body::notice(code, message));
     }
 
+    /// True when `line` contains the record.
+    pub(super) fn is_kept_by(&self, line: &Line) -> bool {
+        let said = &self.record[self.base..];
+        let later = line.plies.len().checked_sub(said.len());
+        later.is_some_and(|later| {
+            let mut both = line.plies.backwards().skip(later).zip(said.iter().rev());
+            both.all(|(ply, made)| ply.kind.same_as(&made.kind))
+        })
+    }
+
     /// True when the best hypothesis contains the record.
     pub(in crate::watcher) fn on_record(&self) -> bool {
-        self.kept() == self.announced()
+        self.is_kept_by(self.lines.best())
     }
 
     /// Starts the beam anew, with the record as its only hypothesis.
@@ -269,15 +274,8 @@ impl Course {
         before: Arc<Stand>,
         act: IllegalAct,
     ) {
-        let left = Arc::new(before.left_as(&act.placement()));
         let base = Line::new(before, ctx.sensed, ctx.now);
-        let stands = base.played(
-            PlyKind::Illegal(Box::new(act)),
-            left,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
+        let stands = base.after_act(act, ctx.sensed, ctx.now);
         self.rebase(ctx, presses, vec![(base, RESTORED), (stands, 0.0)]);
     }
 
@@ -290,7 +288,12 @@ impl Course {
             fresh.push(line);
         }
         self.reset_lines(ctx, fresh);
-        for press in &presses.later {
+        self.press_again(ctx, &presses.later);
+    }
+
+    /// The hypotheses, which were set anew, are told of these presses again.
+    pub(super) fn press_again<'p>(&mut self, ctx: &Ctx<'_>, presses: impl IntoIterator<Item = &'p Press>) {
+        for press in presses {
             self.lines.press(press.at, ctx.sensed, press.side);
         }
     }

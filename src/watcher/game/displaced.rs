@@ -76,7 +76,7 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
     // A player who forgot the clock before in this game may have forgotten it again: what he does next tells. In a lump presses may seem
     // to be missing.
-    let is_measured = slack == 0 && ctx.lumped.is_none();
+    let is_measured = slack == 0 && ctx.timing.lumped.is_none();
     let is_forgotten =
         |ply| record.mover(ply) != press.side && record[ply - 1].completed_by == CompletedBy::Reply;
     let forgets = is_measured && (1..=record.plies()).any(is_forgotten);
@@ -103,11 +103,8 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     }
     let before = record.stand_at(ply - 1).clone();
     let scene = Scene {
-        ply,
-        before,
-        seen: ctx.sensed.placement().clone(),
-        at: press.at,
         clock: press.clock,
+        ..Scene::shown(ctx, ply, before, press.at)
     };
     // Where nobody measured how fast the piece moved, a reply whose press was lost looks the same.
     let certainty = if slack == 0 {
@@ -175,13 +172,7 @@ pub(super) fn out_of_turn(ctx: &mut Ctx<'_>, trust: &Trust<'_>) -> Option<Findin
         return None;
     }
     let stand = best.stand.clone();
-    let scene = Scene {
-        ply,
-        before: stand.clone(),
-        seen: ctx.sensed.placement().clone(),
-        at: ctx.sensed.since(to),
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, ply, stand.clone(), ctx.sensed.since(to));
     let kind = IrregularityKind::MovedOutOfTurn;
     let mut finding = Finding::new(kind, Certainty::Certain, Some(us), scene);
     finding.squares = Bitboard::from_square(from).with(to);

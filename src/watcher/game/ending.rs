@@ -6,7 +6,7 @@ use shakmaty::Position;
 use super::course::Course;
 use crate::{
     event::{GameResult, notice},
-    laws::{Case, Facts, IrregularityKind, PenaltyKind, decide},
+    laws::{Facts, IrregularityKind, PenaltyKind, decide},
     mate::is_dead_quick_with,
     watcher::ctx::Ctx,
 };
@@ -57,11 +57,5 @@ fn ends_by_repetition(ctx: &mut Ctx<'_>, course: &Course) -> bool {
 fn draws(ctx: &Ctx<'_>, kind: IrregularityKind, consecutive: bool) -> bool {
     let mut facts = Facts::new(kind, None);
     facts.consecutive = consecutive;
-    let case = Case {
-        edition: ctx.rules.laws,
-        time_control: ctx.rules.time_control,
-        supervision: ctx.rules.supervision,
-        facts,
-    };
-    decide(&case, &ctx.rules.contested).penalty.kind == PenaltyKind::Draw
+    decide(&ctx.rules.case(facts), &ctx.rules.contested).penalty.kind == PenaltyKind::Draw
 }

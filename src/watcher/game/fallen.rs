@@ -69,7 +69,7 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
         return None;
     }
     // Where nobody measured when the piece came back, nobody knows how long it was gone.
-    let measured = ctx.lumped.is_none_or(|lumped| lumped < fall.pressed);
+    let measured = !ctx.timing.is_unmeasured(fall.pressed);
     let borne_out = fall.is_borne_out() && probability >= LIKELY;
     let is_sure = measured && !fall.may_be_reply() && (borne_out || probability >= CLEAR);
     let is_sure = is_sure && !has_hand_full(ctx, course.lines.best(), &fall);

@@ -13,7 +13,6 @@ use super::{
 use crate::{
     board::{Explanation, IllegalAct, Lines, Ply, act::Reason, explain},
     event::{Certainty, notice},
-    laws::IrregularityKind,
     watcher::{ctx::Ctx, not_now::NotNow},
 };
 
@@ -96,7 +95,7 @@ pub(super) fn illegal_act(
         return None;
     };
     let from_to = act.from_to();
-    let (from, to) = from_to.filter(|_| act.reason != Reason::OpponentsPieceMoved)?;
+    let (_, to) = from_to.filter(|_| act.reason != Reason::OpponentsPieceMoved)?;
     if cases.at_board().any(|open| open.ply == ply) {
         return None;
     }
@@ -107,12 +106,8 @@ pub(super) fn illegal_act(
         at: ctx.sensed.since(to),
         clock: None,
     };
-    let kind = IrregularityKind::IllegalMove;
-    let mut finding = Finding::new(kind, Certainty::Probable, Some(stand.turn()), scene);
-    finding.reason = Some(act.reason);
-    finding.act = act.uci();
-    finding.squares = [from, to].into_iter().collect();
-    finding.target = Some(stand);
+    let mut finding = Finding::illegal(stand.turn(), &act, scene);
+    finding.certainty = Certainty::Probable;
     Some((finding, act))
 }
 

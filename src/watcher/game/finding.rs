@@ -9,7 +9,7 @@ use crate::{
     event::{Advice, Certainty, ClockState, Irregularity},
     laws::{FirstFlag, IrregularityKind},
     time::Millis,
-    watcher::command::Report,
+    watcher::{command::Report, ctx::Ctx},
 };
 
 /// An irregularity that was found at the board, before `laws` is asked.
@@ -51,6 +51,19 @@ pub(in crate::watcher) struct Scene {
     pub(in crate::watcher) seen: Placement,
     pub(in crate::watcher) at: Millis,
     pub(in crate::watcher) clock: Option<ClockState>,
+}
+
+impl Scene {
+    /// The act at `at`, half-move `ply`, came after `before`: what board and clock show now.
+    pub(super) fn shown(ctx: &Ctx<'_>, ply: usize, before: Arc<Stand>, at: Millis) -> Self {
+        Self {
+            ply,
+            before,
+            seen: ctx.sensed.placement().clone(),
+            at,
+            clock: ctx.clock.state(),
+        }
+    }
 }
 
 impl Finding {

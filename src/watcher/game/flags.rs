@@ -1,7 +1,7 @@
 //! Flags that fall, and the half-moves that the players made in time.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color};
+use shakmaty::Color;
 
 use super::{
     course::Course,
@@ -10,9 +10,10 @@ use super::{
     record::GameRecord,
 };
 use crate::{
+    board::Placement,
     event::{Body, Certainty, ClockState, notice},
     game::periods::Progress,
-    laws::{FirstFlag, IrregularityKind},
+    laws::{FirstFlag, IrregularityKind, MovesCompleted},
     time::Millis,
     watcher::ctx::Ctx,
 };
@@ -52,7 +53,8 @@ pub(in crate::watcher) struct Flags {
     /// The time that the clock showed when it last ran before this flag was down, in milliseconds.
     #[serde(skip)]
     before: [Option<u64>; 2],
-    pub(super) progress: Progress,
+    /// How far the players are in the periods of the time control (6.4).
+    progress: Progress,
 }
 
 fn time_of(clock: &ClockState, side: Color) -> u64 {
@@ -150,13 +152,8 @@ impl Flags {
         let other_first = self.said[other];
         self.said[side as usize] = true;
         self.said[other] |= together;
-        let scene = Scene {
-            ply: course.record.plies() + 1,
-            before: course.record.stand().clone(),
-            seen: ctx.sensed.placement().clone(),
-            at,
-            clock: ctx.clock.state(),
-        };
+        let record = &course.record;
+        let scene = Scene::shown(ctx, record.plies() + 1, record.stand().clone(), at);
         let (kind, offender) = if other_first || together {
             (IrregularityKind::BothFlags, None)
         } else {
@@ -189,6 +186,18 @@ impl Flags {
         finding
     }
 
+    /// True if `side`, who has completed as many moves as `made` says, has made those of the period that ends with this flag
+    /// (6.4).
+    pub(super) fn period_is_complete(&self, ctx: &Ctx<'_>, side: Color, made: MovesCompleted) -> bool {
+        self.progress.complete(&ctx.rules.periods, side, made.by(side))
+    }
+
+    /// True when both players are known to be in the last period.
+    pub(super) fn in_last_period(&self, ctx: &Ctx<'_>) -> bool {
+        let mut sides = Color::ALL.into_iter();
+        sides.all(|side| self.progress.is_last(&ctx.rules.periods, side))
+    }
+
     /// Notes that a new period began, from the main time that the clock adds for it.
     fn follow_periods(&mut self, ctx: &Ctx<'_>, record: &GameRecord) {
         let Some(clock) = ctx.clock.state().filter(|_| !ctx.rules.periods.is_empty()) else {
@@ -217,7 +226,7 @@ fn has_ended_before(ctx: &Ctx<'_>, course: &Course, gap: &Gap, at: Millis) -> bo
     // In a gap or a lump nobody knows which came first.
     let unheard = gap
         .missed_until
-        .max(ctx.lumped)
+        .max(ctx.timing.lumped)
         .is_some_and(|until| at <= until + TOLD_MS);
     let ahead = course.lines.best().plies.iter().skip(course.announced());
     let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
@@ -242,8 +251,8 @@ fn owes_half_moves(course: &Course) -> bool {
 
 /// False if the watcher took up a game in progress and nobody told it the number of the move.
 fn began_at_a_known_move(record: &GameRecord) -> bool {
-    const HOME: Bitboard = Bitboard(0xffff_0000_0000_ffff);
-    record.start.setup().fullmoves.get() > 1 || record.start.placement().occupied() == HOME
+    let is_array = record.start.placement().occupied() == Placement::ARRAY.occupied();
+    record.start.setup().fullmoves.get() > 1 || is_array
 }
 
 #[cfg(test)]

@@ -302,14 +302,7 @@ impl Gap {
         unread: &Unread,
     ) {
         self.recall.anew();
-        let waits = waits_for_clock(
-            ctx,
-            &Positions {
-                course,
-                cases,
-                unread,
-            },
-        );
+        let waits = waits_for_clock(ctx, &Positions::of(course, cases, unread));
         self.unbridged = Some(Unbridged {
             since: ctx.now,
             told: None,
@@ -371,14 +364,7 @@ impl Gap {
             return;
         }
         if gap.search.is_due(ctx)
-            && !waits_for_clock(
-                ctx,
-                &Positions {
-                    course,
-                    cases,
-                    unread,
-                },
-            )
+            && !waits_for_clock(ctx, &Positions::of(course, cases, unread))
             && (ctx.still_for(REST_MS) || self.awaits_rest() && ctx.passed(gap.since, GIVEN_UP_MS))
         {
             // `bridge` looks whether a search that found nothing came before.

@@ -102,7 +102,7 @@ impl Lump {
         cases: &mut Cases,
         hands: &mut Hands,
     ) {
-        if ctx.catches_up {
+        if ctx.timing.catches_up {
             return;
         }
         let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
@@ -164,14 +164,8 @@ fn bring_up_to_date(ctx: &Ctx<'_>, course: &Course, cases: &Cases, open: &mut Op
     let before = course.record.stand_at(open.ply.saturating_sub(1));
     open.case_file
         .ask_for_mate(ctx, before, open.target.as_deref(), cases.is_past);
-    let target = open.target.as_ref().map(|stand| (stand.fen(), stand.turn()));
-    let target = target.as_ref().map(|(fen, turn)| (fen.as_str(), *turn));
-    let advice = open.case_file.advice(ctx, &course.record, open.ply, target);
-    let said = &mut open.case_file.said;
-    said.offence_number = open.case_file.case.facts.offence_number;
-    said.articles.clone_from(&advice.articles);
-    said.ruling = advice;
-    open.case_file.put_into_words(ctx);
+    open.case_file
+        .rule(ctx, &course.record, open.ply, open.target.as_deref());
 }
 
 /// True while something is on the board, or was pressed for, that `best` has no legal half-move for.

@@ -104,11 +104,7 @@ impl Game {
     /// The player to move has pressed without a half-move, and the board stands as before the last one. Returns true while nobody knows
     /// whether that is taken back, and once it was.
     fn take_back_by_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) -> bool {
-        let positions = Positions {
-            course: &self.course,
-            cases: &self.cases,
-            unread: &self.unread,
-        };
+        let positions = Positions::of(&self.course, &self.cases, &self.unread);
         let is_sound = !self.doubt.any();
         match gives_back(ctx, &positions, &mut self.presses, is_sound, press) {
             GivenBack::No => false,
@@ -117,9 +113,7 @@ impl Game {
                 // Play goes on from there.
                 self.presses.judged = None;
                 self.take_back(ctx, ply);
-                for later in &self.presses.later {
-                    self.course.lines.press(later.at, ctx.sensed, later.side);
-                }
+                self.course.press_again(ctx, &self.presses.later);
                 true
             }
         }
@@ -148,9 +142,7 @@ impl Game {
             self.agreed = None;
             self.take_back(ctx, ply);
             self.course.lines.grow_all(ctx.now, ctx.sensed);
-            for press in self.presses.judged.iter().chain(&self.presses.later) {
-                self.course.lines.press(press.at, ctx.sensed, press.side);
-            }
+            self.course.press_again(ctx, self.presses.all());
         }
         true
     }
@@ -183,9 +175,7 @@ impl Game {
         let mut presses = std::mem::take(&mut self.presses);
         self.go_on_from(ctx, &set_up, press.side);
         presses.judged.get_or_insert_with(|| press.clone());
-        for press in presses.judged.iter().chain(&presses.later) {
-            self.course.lines.press(press.at, ctx.sensed, press.side);
-        }
+        self.course.press_again(ctx, presses.all());
         self.presses = presses;
         true
     }

@@ -13,12 +13,9 @@ use crate::{
     watcher::{arrays::castling_of, ctx::Ctx},
 };
 
-/// From where to where a piece went.
-pub(super) type Way = (Square, Square);
-
 /// Returns true where the next half-move, `act`, is illegal because of a piece alone that was never read. Without that piece it is legal, so
 /// the piece was missing from the beginning: the initial position was wrong, and the game has begun so.
-pub(super) fn begins_without(game: &mut Game, ctx: &mut Ctx<'_>, act: Option<Way>) -> bool {
+pub(super) fn begins_without(game: &mut Game, ctx: &mut Ctx<'_>, act: Option<(Square, Square)>) -> bool {
     let course = &mut game.course;
     let Some(act) = act else {
         return false;
@@ -43,7 +40,7 @@ pub(super) fn begins_without(game: &mut Game, ctx: &mut Ctx<'_>, act: Option<Way
 }
 
 /// The act that the best hypothesis suspects. Where more was played since, the piece that was never read may have moved away before.
-pub(super) fn suspected(course: &Course) -> Option<Way> {
+pub(super) fn suspected(course: &Course) -> Option<(Square, Square)> {
     let (best, next) = (course.lines.best(), course.announced());
     let is_last = best.plies.len() == next + 1 && course.on_record();
     match best.plies.get(next).filter(|_| is_last).map(|ply| &ply.kind) {
@@ -53,7 +50,7 @@ pub(super) fn suspected(course: &Course) -> Option<Way> {
 }
 
 /// The way of a piece to where one of its own player's should stand, for which he has pressed.
-pub(super) fn came_where_nothing_stands(ctx: &Ctx<'_>, course: &Course) -> Option<Way> {
+pub(super) fn came_where_nothing_stands(ctx: &Ctx<'_>, course: &Course) -> Option<(Square, Square)> {
     let (best, sensed) = (course.lines.best(), ctx.sensed);
     let pressed = best.awaits()?;
     if best.plies.len() != course.announced() || !course.on_record() {
@@ -73,17 +70,12 @@ pub(super) fn came_where_nothing_stands(ctx: &Ctx<'_>, course: &Course) -> Optio
 
 /// True where nothing was read on `square` since before the game, unless another piece has come there since.
 fn was_never_read(ctx: &Ctx<'_>, course: &Course, square: Square) -> bool {
-    let sensed = ctx.sensed;
-    let since = sensed.since(square);
-    if sensed.at(square).is_empty() {
-        since <= course.began
-    } else {
-        sensed.before(square).is_empty() && since - sensed.stood_for(square) <= course.began
-    }
+    let emptied = ctx.sensed.emptied_at(square);
+    emptied.is_some_and(|emptied| emptied <= course.began)
 }
 
 /// `record` from the initial position without the piece on `square`, if all its half-moves are legal there and so is `act`.
-fn played_without(record: &GameRecord, square: Square, act: Way) -> Option<GameRecord> {
+fn played_without(record: &GameRecord, square: Square, act: (Square, Square)) -> Option<GameRecord> {
     let start = &record.start;
     if start.turn() != Color::White || start.board().role_at(square) == Some(Role::King) {
         return None;
@@ -116,7 +108,5 @@ fn begin_without(ctx: &mut Ctx<'_>, course: &mut Course, presses: &PressQueue, r
     }
     course.restart_lines(ctx);
     course.lines.grow_all(ctx.now, ctx.sensed);
-    for press in presses.judged.iter().chain(&presses.later) {
-        course.lines.press(press.at, ctx.sensed, press.side);
-    }
+    course.press_again(ctx, presses.all());
 }

@@ -31,7 +31,6 @@ mod made;
 pub(in crate::watcher) mod outcome;
 pub(in crate::watcher) mod overruled;
 mod passed;
-mod periods;
 mod positions;
 pub(in crate::watcher) mod press;
 mod put_right_unseen;
@@ -77,6 +76,7 @@ use crate::{
     time::Millis,
     watcher::{
         Rules, Table,
+        clock::Clock,
         command::{CommandError, Correct, Report},
         ctx::Ctx,
     },
@@ -159,12 +159,7 @@ impl Game {
 
     /// True when the first that anybody did was to press, and no half-move came with it.
     pub(super) fn was_pressed_first_of_all(&self, ctx: &mut Ctx<'_>) -> bool {
-        let Some(press) = self
-            .presses
-            .judged
-            .as_ref()
-            .filter(|_| self.presses.later.is_empty())
-        else {
+        let Some(press) = self.presses.only() else {
             return false;
         };
         let (at, waits) = (press.at, waits::JUDGE_MS + ctx.sensed.slack());
@@ -179,8 +174,7 @@ impl Game {
     /// anything that shows whose time runs, nor does the configuration: a press is to be judged that no half-move came with.
     pub(super) fn was_lever_turned_first(&self, ctx: &mut Ctx<'_>) -> bool {
         let (record, best) = (&self.course.record, self.course.lines.best());
-        let judged = self.presses.judged.as_ref();
-        let Some(press) = judged.filter(|_| self.presses.later.is_empty()) else {
+        let Some(press) = self.presses.only() else {
             return false;
         };
         let second = match record.get(1) {
@@ -203,7 +197,7 @@ impl Game {
         let is_one_act = first.is_some_and(|made| {
             // Nobody knows how soon it was where readings came late, or some were missed.
             let is_measured = ctx.sensed.slack() == 0
-                && ctx.lumped.is_none_or(|lumped| lumped < made.at)
+                && !ctx.timing.is_unmeasured(made.at)
                 && self.gap.read_since <= made.at;
             is_measured && second.since(made.at) <= waits::TURNED_MS
         });
@@ -244,11 +238,7 @@ impl Game {
 
     /// The positions of the game, as the board shows them.
     pub(super) fn positions(&self) -> Positions<'_> {
-        Positions {
-            course: &self.course,
-            cases: &self.cases,
-            unread: &self.unread,
-        }
+        Positions::of(&self.course, &self.cases, &self.unread)
     }
 
     /// What goes back where half-moves are taken back, or put right.
@@ -344,6 +334,14 @@ impl Game {
     pub(super) fn look_after_gap(&mut self, ctx: &mut Ctx<'_>) {
         self.gap
             .look_after(ctx, &mut self.course, &mut self.doubt, &self.cases, &self.unread);
+    }
+
+    /// Keeps the record and the readings `raw` that go with it, if nothing is known to be missing.
+    pub(super) fn note_whole(&mut self, raw: &Squares, clock: &Clock) {
+        if !self.gap.is_open && self.gap.unbridged.is_none() {
+            let plies = self.course.record.plies();
+            self.gap.recall.note_whole(plies, raw, clock.presses());
+        }
     }
 
     /// Takes the log of the board, which shows `raw` now.

@@ -58,15 +58,8 @@ impl GameOutcome {
         self.shown = is_shown(reason);
         self.ended_by_hand = self.confirmed || self.shown;
         presses.clear();
-        course.emit(
-            ctx,
-            None,
-            Body::GameEnded {
-                result,
-                reason: reason.into(),
-                note,
-            },
-        );
+        let reason = reason.into();
+        course.emit(ctx, None, Body::GameEnded { result, reason, note });
     }
 
     /// Lets a game go on that had ended or was parked.

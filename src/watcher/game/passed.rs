@@ -29,12 +29,7 @@ pub(super) fn go_on(
     let Some(said) = cases.find(passed).map(|index| cases.open[index].said) else {
         return false;
     };
-    let positions = Positions {
-        course,
-        cases,
-        unread,
-    };
-    let is_explained = positions.explains_legally(ctx.sensed.placement());
+    let is_explained = Positions::of(course, cases, unread).explains_legally(ctx.sensed.placement());
     let stand = course.record.stand().clone();
     let left = stand.left_as(stand.placement());
     let mut replies = left.candidates().map(|reply| reply.after(stand.placement()));
@@ -49,8 +44,7 @@ pub(super) fn go_on(
         ctx.wait_for("a dump, or the next half-move of who pressed without one");
         return true;
     }
-    let pressed = presses.judged.iter().chain(&presses.later);
-    let pressed = pressed.map(|press| (press.side, press.at));
+    let pressed = presses.all().map(|press| (press.side, press.at));
     let passed = Line::new(stand, ctx.sensed, ctx.now).after_pass(ctx.sensed, ctx.now, pressed);
     let Some(ply) = passed.plies.last().cloned() else {
         return false;

@@ -20,6 +20,16 @@ pub(in crate::watcher) struct Positions<'g> {
     pub(super) unread: &'g Unread,
 }
 
+impl<'g> Positions<'g> {
+    pub(super) fn of(course: &'g Course, cases: &'g Cases, unread: &'g Unread) -> Self {
+        Self {
+            course,
+            cases,
+            unread,
+        }
+    }
+}
+
 impl Positions<'_> {
     /// True when a hypothesis that contains the whole record shows `seen`.
     pub(super) fn explains(&self, seen: &Placement) -> bool {
@@ -38,12 +48,8 @@ impl Positions<'_> {
 
     /// The hypotheses that contain the whole record.
     fn whole_lines(&self) -> impl Iterator<Item = &Line> {
-        let said = &self.course.record[self.course.base..];
-        let keeps = move |line: &&Line| {
-            let mut pairs = line.plies.iter().zip(said);
-            line.plies.len() >= said.len() && pairs.all(|(ply, made)| ply.kind.same_as(&made.kind))
-        };
-        self.course.lines.all().filter(keeps)
+        let lines = self.course.lines.all();
+        lines.filter(|line| self.course.is_kept_by(line))
     }
 
     /// The last earlier position of the game that `seen` shows. The initial position does not count, for it

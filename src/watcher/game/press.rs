@@ -2,16 +2,22 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 
-use crate::{board::Placement, event::ClockState, time::Millis};
+use crate::{
+    board::{Placement, kept::color},
+    event::ClockState,
+    time::Millis,
+};
 
 /// Most presses that may wait to be judged, besides the one that is being judged.
 const MOST_LATER: usize = 4;
 
 /// A press that has not been judged yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::watcher) struct Press {
+    #[serde(with = "color")]
     pub(in crate::watcher) side: Color,
     pub(in crate::watcher) at: Millis,
     pub(in crate::watcher) clock: Option<ClockState>,
@@ -47,6 +53,16 @@ impl PressQueue {
     /// True while no press waits. A later one may wait although the one before it has just been judged.
     pub(in crate::watcher) fn is_empty(&self) -> bool {
         self.judged.is_none() && self.later.is_empty()
+    }
+
+    /// The press that is being judged, and those that wait.
+    pub(in crate::watcher) fn all(&self) -> impl Iterator<Item = &Press> {
+        self.judged.iter().chain(&self.later)
+    }
+
+    /// The press that is being judged, where no later one waits.
+    pub(in crate::watcher) fn only(&self) -> Option<&Press> {
+        self.judged.as_ref().filter(|_| self.later.is_empty())
     }
 
     /// The last press.

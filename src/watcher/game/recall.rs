@@ -46,13 +46,6 @@ enum Log {
     Mute,
 }
 
-impl Log {
-    /// True while the log may still come.
-    fn is_awaited(self) -> bool {
-        matches!(self, Self::Wanted(_) | Self::Asked { .. })
-    }
-}
-
 /// What the log is needed for. The later one is the stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Need {
@@ -96,9 +89,7 @@ impl Recall {
             *speaks |= now.since(*at) >= SILENT_MS;
         }
     }
-}
 
-impl Recall {
     /// Keeps the record of `plies` half-moves and the readings `raw` that go with it, while no half-moves are awaited from the log.
     pub(in crate::watcher) fn note_whole(&mut self, plies: usize, raw: &Squares, pressed: Option<Presses>) {
         if !self.is_awaited() && !self.unproven {
@@ -194,7 +185,7 @@ impl Recall {
 
     /// True while the log may still come.
     pub(super) fn is_awaited(&self) -> bool {
-        self.log.is_awaited()
+        matches!(self.log, Log::Wanted(_) | Log::Asked { .. })
     }
 
     /// Stops waiting for a log that does not come.
@@ -250,12 +241,11 @@ pub(super) fn retell(
         .zip(said)
         .take_while(|(unseen, made)| made.kind.legal() == Some(unseen.mv))
         .count();
+    doubt.gap_is_known();
     if right == path.len() {
         // The record is right, and play may have gone on.
-        doubt.gap_is_known();
         return false;
     }
-    doubt.gap_is_known();
     if whole + right < course.record.plies() {
         doubt.shake(course.record.plies());
         course.retract(ctx, whole + right, "correction");

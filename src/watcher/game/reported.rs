@@ -58,13 +58,7 @@ pub(super) fn reported(
         flag_may_have_fallen(ctx.clock.state(), offender)?;
     }
     let before = record.stand_at(ply.saturating_sub(1)).clone();
-    let scene = Scene {
-        ply,
-        before,
-        seen: ctx.sensed.placement().clone(),
-        at: ctx.now,
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, ply, before, ctx.now);
     let mut finding = Finding::new(kind, Certainty::Certain, offender, scene);
     finding.first_flag = report.first_flag;
     finding.reported = Some(report);

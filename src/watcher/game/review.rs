@@ -80,10 +80,8 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
     look_for_falls(game, ctx);
     look_for_left_pawn(game, ctx);
     game.takebacks().look_for_put_right(ctx);
-    let is_watched = game.is_watched();
-    if let Some(ply) = is_watched
-        .then(|| game.takebacks().look_for_earlier(ctx))
-        .flatten()
+    if game.is_watched()
+        && let Some(ply) = game.takebacks().look_for_earlier(ctx)
     {
         game.take_back(ctx, ply);
     }

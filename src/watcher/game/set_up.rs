@@ -38,14 +38,7 @@ pub(super) fn is_set_up(
         return false;
     }
     let seen = ctx.sensed.placement();
-    let explains = |course: &Course| {
-        Positions {
-            course,
-            cases,
-            unread,
-        }
-        .explains(seen)
-    };
+    let explains = |course: &Course| Positions::of(course, cases, unread).explains(seen);
     if explains(course) {
         return true;
     }

@@ -355,17 +355,8 @@ impl Game {
 
     /// Corrects the record when another hypothesis has been clearly better for a while, whatever hands do once the game `is_over`.
     fn correct(&mut self, ctx: &mut Ctx<'_>, is_over: bool) {
-        let k = self.course.announced();
-        let said = &self.course.record[self.course.base..];
-        let keeps = |line: &crate::board::Line| {
-            let later = line.plies.len().checked_sub(k);
-            later.is_some_and(|later| {
-                let mut both = line.plies.backwards().skip(later).zip(said.iter().rev());
-                both.all(|(ply, made)| ply.kind.same_as(&made.kind))
-            })
-        };
         let best = self.course.lines.best();
-        if keeps(best) {
+        if self.course.on_record() {
             self.course.doubted = None;
             self.course.left_since = None;
             return;
@@ -380,7 +371,7 @@ impl Game {
         let left = *self.course.left_since.get_or_insert(ctx.now);
         let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
-        let kept = self.course.lines.all().find(|line| keeps(line));
+        let kept = self.course.lines.all().find(|line| self.course.is_kept_by(line));
         let clear =
             long || kept.is_none_or(|line| line.total(ctx.sensed, ctx.now) >= best_total + CORRECTION);
         if !clear {

@@ -73,8 +73,8 @@ fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> boo
 /// Or when the opponent's left after it on a line that gathers, within its period: nobody knows how soon, and he may have moved it.
 fn came_with_the_press(ctx: &Ctx<'_>, finding: &Finding, stood: &Placement) -> bool {
     let left = |square: Square| {
-        let gone = ctx.sensed.was_empty_for(square).unwrap_or_default();
-        ctx.sensed.since(square) - gone
+        let emptied = ctx.sensed.emptied_at(square);
+        emptied.unwrap_or_else(|| ctx.sensed.since(square))
     };
     let together = finding.at..=finding.at + ctx.sensed.slack();
     let is_opponents = |square| {
@@ -141,7 +141,7 @@ impl Trust<'_> {
         }
         // In a lump nobody measured either whether somebody stopped the clock soon enough to have seen what
         // the board did not show.
-        let unmeasured = ctx.lumped.is_some_and(|lumped| finding.at <= lumped) && self.is_board_faulty();
+        let unmeasured = ctx.timing.is_unmeasured(finding.at) && self.is_board_faulty();
         if by_record && (unmeasured || self.is_shaky(ctx, finding) || self.puts_back(ctx, finding)) {
             return Certainty::Suspected;
         }
@@ -271,8 +271,7 @@ impl Trust<'_> {
             let is_answered = made.kind.legal().is_none() && made.completed_by == CompletedBy::Reply;
             let mut next = record.iter().skip(i + 1).take(2);
             let is_unheard = next.any(|made| made.completed_by == CompletedBy::Recovered);
-            let in_lump = ctx.lumped.is_some_and(|lumped| made.at <= lumped);
-            is_answered && (!is_said(i + 1) || is_unheard || in_lump)
+            is_answered && (!is_said(i + 1) || is_unheard || ctx.timing.is_unmeasured(made.at))
         })
     }
 
@@ -404,18 +403,14 @@ impl Trust<'_> {
     /// True where no pawn is read on the last rank by now, and nobody read the board for a part of the turn: a piece may have stood
     /// there meanwhile.
     fn may_have_been_replaced(&self, finding: &Finding) -> bool {
-        let began = self
-            .course
-            .record
-            .last()
-            .map_or(self.course.began, |made| made.at);
+        let began = self.turn_began(self.course.record.plies() + 1);
         let unheard = self.gap.missed_until.is_some_and(|until| until > began);
         finding.certainty != Certainty::Certain && (unheard || self.doubt.any())
     }
 
     /// True when nobody heard which flag fell first, or which half-moves were made before it.
     fn is_unheard_flag(&self, ctx: &Ctx<'_>, at: Millis) -> bool {
-        let until = self.gap.missed_until.max(ctx.lumped);
+        let until = self.gap.missed_until.max(ctx.timing.lumped);
         let unheard = until.is_some_and(|until| at <= until + TOLD_MS);
         // Half-moves that were missed once are missing from then on.
         let may_be_due = !ctx.rules.periods.is_empty() && !self.flags.in_last_period(ctx);
@@ -448,7 +443,7 @@ impl Trust<'_> {
         use IrregularityKind::{BothFlags, FlagFall};
         let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
         let flag = matches!(finding.kind, BothFlags | FlagFall);
-        let before = ctx.catches_up && finding.at < ctx.lump_began;
+        let before = ctx.timing.catches_up && finding.at < ctx.timing.lump_began;
         before && ctx.sensed.slack() == 0 && !flag && !stopped && self.lump.ticks < TICKS
     }
 
@@ -460,6 +455,7 @@ impl Trust<'_> {
         let gathered = |s| late(s) && ctx.sensed.since(s) <= finding.at + TOGETHER_MS;
         // Messages of one instant get times that are a millisecond apart.
         if ctx
+            .timing
             .gathered_until
             .is_some_and(|until| finding.at <= until + TOGETHER_MS)
             && finding.squares.into_iter().any(gathered)
@@ -467,7 +463,7 @@ impl Trust<'_> {
             return true;
         }
         // What decides it came as if it had waited.
-        if rests_on_times(finding.kind) && ctx.coincided == Some(ctx.now) {
+        if rests_on_times(finding.kind) && ctx.timing.coincided == Some(ctx.now) {
             return true;
         }
         let late = finding.kind == IrregularityKind::IllegalMove && finding.squares.into_iter().any(late);
@@ -480,7 +476,7 @@ impl Trust<'_> {
             && (unexplained
                 || finding.reason == Some(Reason::OpponentsPieceMoved)
                 || ctx.clock.started_between(began, finding.at));
-        (rests_on_times(finding.kind) || late || by_whom) && ctx.lumped.is_some_and(|lumped| began <= lumped)
+        (rests_on_times(finding.kind) || late || by_whom) && ctx.timing.is_unmeasured(began)
     }
 
     /// True when the board does not read some pieces or squares, or shows other differences from the record.

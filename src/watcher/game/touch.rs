@@ -263,6 +263,7 @@ impl Hands {
         let Some(mv) = ply.kind.legal() else {
             return Vec::new();
         };
+        let suspicion = |kind, squares| suspicion(ctx, record, kind, squares, ply.at);
         let mut found = Vec::new();
         // In Chess960 king and rook may have to be off the board together.
         if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, record.mode()) {
@@ -272,25 +273,13 @@ impl Hands {
             let together = self.together((king, at(k)), (rook, at(r)), early);
             if together >= TOGETHER_MS {
                 let squares = Bitboard::from_square(king).with(rook);
-                found.push(suspicion(
-                    ctx,
-                    record,
-                    IrregularityKind::TwoHands,
-                    squares,
-                    ply.at,
-                ));
+                found.push(suspicion(IrregularityKind::TwoHands, squares));
             }
         }
         let mut touched = self.touched(mover, since, ply.began + 100);
         if let Some(touch) = touched.find(|touch| could_have_moved(record, touch, mv)) {
             let squares = Bitboard::from_square(touch.square);
-            found.push(suspicion(
-                ctx,
-                record,
-                IrregularityKind::TouchMove,
-                squares,
-                ply.at,
-            ));
+            found.push(suspicion(IrregularityKind::TouchMove, squares));
         }
         found
     }
@@ -313,13 +302,7 @@ fn suspicion(
     at: Millis,
 ) -> Finding {
     let n = record.plies();
-    let scene = Scene {
-        ply: n,
-        before: record.stand_at(n - 1).clone(),
-        seen: ctx.sensed.placement().clone(),
-        at,
-        clock: ctx.clock.state(),
-    };
+    let scene = Scene::shown(ctx, n, record.stand_at(n - 1).clone(), at);
     let mut finding = Finding::new(kind, Certainty::Suspected, Some(record.mover(n)), scene);
     finding.squares = squares;
     finding.act = (kind == IrregularityKind::TwoHands).then(|| record[n - 1].uci.to_string());

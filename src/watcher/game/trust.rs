@@ -188,7 +188,6 @@ impl Trust<'_> {
         if !is_unproven && !in_hindsight && !unread && !shown {
             return Excuse::No;
         }
-        let best = self.course.lines.best();
         // Play went on after the act, or somebody stopped the clock because of it. Then the watcher reports it as a suspicion, and
         // the record goes on.
         let answered = best.plies.get(k + 1).is_some_and(|reply| reply.pressed.is_some());

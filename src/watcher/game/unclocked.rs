@@ -67,15 +67,7 @@ impl Unclocked {
         // While an irregularity is open, an arbiter is at work on the board.
         if ctx.clock.runs() || ctx.passed(turned, LATE_MS) || cases.at_board().next().is_some() {
             self.turned = None;
-        } else if let Some(lines) = self.played(
-            ctx,
-            &Positions {
-                course,
-                cases,
-                unread,
-            },
-            side,
-        ) {
+        } else if let Some(lines) = self.played(ctx, &Positions::of(course, cases, unread), side) {
             course.lines = lines;
             *self = Self {
                 turns: self.turns + 1,
@@ -116,7 +108,7 @@ impl Unclocked {
             && own.pressed == Some(ctx.now)
             && own.kind.legal().is_some()
             && best.differing().into_iter().all(is_lifted)
-            && course.kept_by(best) == course.announced();
+            && course.is_kept_by(best);
         fits.then_some(lines)
     }
 

@@ -1,7 +1,5 @@
 //! Half-moves that the watcher cannot name: it knows what stands on the board after them.
 
-use std::sync::Arc;
-
 use shakmaty::Color;
 
 use super::{
@@ -12,7 +10,7 @@ use super::{
     record::GameRecord,
 };
 use crate::{
-    board::{Bill, IllegalAct, Line, Placement, PlyKind},
+    board::{IllegalAct, Line, Placement, PlyKind},
     event::CompletedBy,
     time::Millis,
     watcher::ctx::Ctx,
@@ -36,9 +34,7 @@ pub(super) fn lead_to(
 /// Enters a half-move into the record that the watcher cannot name; `act` is what it left.
 fn announce(ctx: &mut Ctx<'_>, course: &mut Course, doubt: &mut Doubt, act: &IllegalAct, pressed: Millis) {
     let before = Line::new(course.record.stand().clone(), ctx.sensed, ctx.now);
-    let left = Arc::new(course.record.stand().left_as(&act.placement()));
-    let kind = PlyKind::Illegal(Box::new(act.clone()));
-    let line = before.played(kind, left, ctx.sensed, ctx.now, &Bill::default());
+    let line = before.after_act(act.clone(), ctx.sensed, ctx.now);
     if let Some(mut ply) = line.plies.last().cloned() {
         ply.pressed = Some(pressed);
         course.announce(ctx, &ply, CompletedBy::Recovered);
@@ -70,9 +66,7 @@ pub(super) fn take_as_it_stands(
     presses.judged = None;
     announce(ctx, course, doubt, &act, pressed);
     course.restart_lines(ctx);
-    for press in &presses.later {
-        course.lines.press(press.at, ctx.sensed, press.side);
-    }
+    course.press_again(ctx, &presses.later);
 }
 
 /// The act that is the last half-move of the record, and had no name.

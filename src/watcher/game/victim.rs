@@ -65,7 +65,7 @@ impl LeftPawn {
             };
             let pawn = Code::from(pawn);
             // What was not measured may have happened at any time.
-            let unmeasured = ctx.sensed.slack() > 0 || ctx.lumped.is_some_and(|until| until >= made.at);
+            let unmeasured = ctx.sensed.slack() > 0 || ctx.timing.is_unmeasured(made.at);
             let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
             let stands = reads == pawn && since < made.at;
             // Another pawn may have come there meanwhile, and gone.

@@ -28,7 +28,7 @@ const DUMP_MS: u64 = 10_000;
 /// reading that belongs to the press may carry a later time. A line that always gathers has an allowance of
 /// its own.
 pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
-    if ctx.catches_up && ctx.sensed.slack() == 0 {
+    if ctx.timing.catches_up && ctx.sensed.slack() == 0 {
         UNMEASURED_JUDGE_MS
     } else {
         JUDGE_MS

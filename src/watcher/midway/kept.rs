@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Midway, Way};
 use crate::{
-    board::{KeptLines, Placement, Sensed, Stand},
+    board::{KeptLines, Sensed, Stand},
     dgt::ClockSide,
     laws::Side,
-    time::Millis,
     watcher::arrays::{castling_of, is_playable},
 };
 
@@ -17,32 +16,37 @@ use crate::{
 const MOST_WAYS: usize = 4;
 
 /// A game in progress as a snapshot keeps it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::watcher) struct KeptMidway {
-    from: Placement,
-    since: Millis,
-    #[serde(default)]
-    stood_since: Millis,
-    astray: Option<Millis>,
-    open: Option<Millis>,
-    last_press: Option<Millis>,
-    is_late: bool,
-    from_first_time: bool,
-    #[serde(default)]
-    stood: bool,
-    is_unsure: bool,
-    is_open: bool,
-    ways: Vec<KeptWay>,
-}
+pub(in crate::watcher) type KeptMidway = Midway<KeptWay>;
 
+/// One possible way as a snapshot keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct KeptWay {
+pub(in crate::watcher) struct KeptWay {
     turn: Side,
     /// True when the left side of the clock is White's.
     white_left: Option<bool>,
     lines: KeptLines,
     unpressed: bool,
     owed: bool,
+}
+
+impl<W> Midway<W> {
+    /// The same with these ways.
+    fn with<V>(&self, ways: Vec<V>) -> Midway<V> {
+        Midway {
+            from: self.from.clone(),
+            since: self.since,
+            stood_since: self.stood_since,
+            astray: self.astray,
+            open: self.open,
+            last_press: self.last_press,
+            is_late: self.is_late,
+            from_first_time: self.from_first_time,
+            stood: self.stood,
+            is_unsure: self.is_unsure,
+            is_open: self.is_open,
+            ways,
+        }
+    }
 }
 
 impl Midway {
@@ -55,20 +59,7 @@ impl Midway {
             unpressed: way.unpressed,
             owed: way.owed,
         };
-        KeptMidway {
-            from: self.from.clone(),
-            since: self.since,
-            stood_since: self.stood_since,
-            astray: self.astray,
-            open: self.open,
-            last_press: self.last_press,
-            is_late: self.is_late,
-            from_first_time: self.from_first_time,
-            stood: self.stood,
-            is_unsure: self.is_unsure,
-            is_open: self.is_open,
-            ways: self.ways.iter().map(kept).collect(),
-        }
+        self.with(self.ways.iter().map(kept).collect())
     }
 }
 
@@ -103,19 +94,6 @@ impl KeptMidway {
             })
         };
         let ways: Result<Vec<Way>, String> = self.ways.iter().map(restored).collect();
-        Ok(Midway {
-            from: self.from.clone(),
-            since: self.since,
-            stood_since: self.stood_since,
-            astray: self.astray,
-            open: self.open,
-            last_press: self.last_press,
-            is_late: self.is_late,
-            from_first_time: self.from_first_time,
-            stood: self.stood,
-            is_unsure: self.is_unsure,
-            is_open: self.is_open,
-            ways: ways?,
-        })
+        Ok(self.with(ways?))
     }
 }

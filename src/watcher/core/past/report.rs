@@ -9,7 +9,7 @@ use super::{Case, Past};
 use crate::{
     board::Sensed,
     event::{Body, Certainty, Event, Irregularity, Resolution, notice},
-    laws::{self, Facts},
+    laws::Facts,
     time::Millis,
     watcher::{
         Rules, Settings,
@@ -18,6 +18,7 @@ use crate::{
         ctx::Ctx,
         game::{Ended, Game, Open, case_file::CaseFile},
         outbox::Outbox,
+        timing::Timing,
     },
 };
 
@@ -59,12 +60,7 @@ fn ended(case: &Case) -> Option<Ended> {
 }
 
 fn open_of(event: &Event, said: &Irregularity, rules: &Rules, counted: bool, ended: Option<Ended>) -> Open {
-    let case = laws::Case {
-        edition: rules.laws,
-        time_control: rules.time_control,
-        supervision: rules.supervision,
-        facts: Facts::new(said.kind, said.offender),
-    };
+    let case = rules.case(Facts::new(said.kind, said.offender));
     Open {
         id: event.id.clone(),
         kind: said.kind,
@@ -143,12 +139,10 @@ pub(super) fn report_on(
         look_again: &mut None,
         dump_wanted: &mut false,
         sign_wanted: &mut false,
-        told: now,
-        catches_up: false,
-        lump_began: Millis(0),
-        lumped: None,
-        coincided: None,
-        gathered_until: None,
+        timing: Timing {
+            told: now,
+            ..Timing::default()
+        },
     };
     game.report(&mut ctx, report)?;
     if let Some(unknown) = unknown {

@@ -9,7 +9,7 @@ use shakmaty::{CastlingMode, Move};
 
 use super::{
     super::{begin::start_game, play::Play, world::World},
-    record::{fen, stand, uci},
+    record::{fen, stand},
 };
 use crate::{
     board::{Bill, Line, Orientation, Placement, PlyKind, Sensed, Stand},
@@ -153,16 +153,12 @@ impl FoundGame {
 
     /// Where the game began, and its half-moves. Where one of them cannot be played, it begins with the last position.
     fn played(&self) -> Option<Played> {
-        let mode = if self.chess960 {
-            CastlingMode::Chess960
-        } else {
-            CastlingMode::Standard
-        };
+        let mode = CastlingMode::from_chess960(self.chess960);
         let start = Arc::new(Stand::of_start(fen(&self.start_fen).ok()?, mode));
         let mut plies: Vec<(Move, Arc<Stand>)> = Vec::new();
         for text in &self.moves {
             let before = plies.last().map_or(&start, |(_, after)| after);
-            let Some(candidate) = before.candidates().find(|c| uci(c.mv, mode) == *text) else {
+            let Some(candidate) = before.named(text) else {
                 let start = Arc::new(stand(&self.fen, mode).ok()?);
                 let plies = Vec::new();
                 return Some(Played { start, plies });

@@ -91,10 +91,7 @@ impl SavedPly {
             }
             (how, _) => {
                 let none = || format!("{:?} is no half-move of {}", self.uci, before.fen());
-                let candidate = before
-                    .candidates()
-                    .find(|c| uci(c.mv, mode) == self.uci)
-                    .ok_or_else(none)?;
+                let candidate = before.named(&self.uci).ok_or_else(none)?;
                 let kind = match how {
                     How::Ruled => PlyKind::Ruled(candidate.mv),
                     How::Recovered => PlyKind::Recovered(candidate.mv),
@@ -133,7 +130,7 @@ impl SavedOpen {
             offender: open.offender.map(Into::into),
             ply: open.ply.into(),
             target: open.target.as_ref().map(|stand| stand.fen()),
-            ruled: open.ruled.map(|mv| uci(mv, mode)),
+            ruled: open.ruled.map(|mv| UciMove::from_move(mv, mode).to_string()),
             act: open.act.clone(),
             counted: open.counted,
             may_stand: open.may_stand,
@@ -151,8 +148,8 @@ impl SavedOpen {
             .record
             .stand_at(ply.saturating_sub(1).min(game.course.record.plies()));
         // A ruling completes no half-move that became impossible because the record was corrected.
-        let move_of = |text: &str| before.moves().into_iter().find(|mv| uci(*mv, mode) == text);
-        let ruled = self.ruled.as_deref().and_then(move_of);
+        let named = self.ruled.as_deref().and_then(|uci| before.named(uci));
+        let ruled = named.map(|candidate| candidate.mv);
         if ruled.is_some() && ply == 0 {
             return Err("a half-move is to complete what was before the first".to_owned());
         }
@@ -176,10 +173,6 @@ impl SavedOpen {
             ended: self.ended.clone(),
         })
     }
-}
-
-pub(super) fn uci(mv: shakmaty::Move, mode: CastlingMode) -> String {
-    UciMove::from_move(mv, mode).to_string()
 }
 
 /// Largest number of moves before the watcher takes a game up. The game may go on for long after that, and

@@ -315,11 +315,7 @@ impl SavedGame {
 
     /// The game as it was saved.
     pub(super) fn restore(&self, number: u32) -> Result<Game, Wrong> {
-        let mode = if self.chess960 {
-            CastlingMode::Chess960
-        } else {
-            CastlingMode::Standard
-        };
+        let mode = CastlingMode::from_chess960(self.chess960);
         let fen = fen(&self.start).map_err(|what| Wrong::at("`start` of the game", what))?;
         let start = Arc::new(Stand::of_start(fen, mode));
         let unread = Sensed::default();
@@ -411,14 +407,7 @@ fn lines_after_restart(course: &mut Course, cases: &Cases, unread: &Sensed) {
             lines.push(line.played(PlyKind::Ruled(mv), target.clone(), unread, now, &Bill::default()));
         }
         if let Some(act) = &open.act {
-            let left = Arc::new(stand.left_as(&act.placement()));
-            lines.push(line.played(
-                PlyKind::Illegal(Box::new(act.clone())),
-                left,
-                unread,
-                now,
-                &Bill::default(),
-            ));
+            lines.push(line.after_act(act.clone(), unread, now));
         }
     }
     course.lines.frozen = true;

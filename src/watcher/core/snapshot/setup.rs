@@ -14,7 +14,7 @@ use super::{
     parsed::Hex,
 };
 use crate::{
-    board::{KeptLines, KeptSensed, Placement, Sensed, orientation::looks_like_start},
+    board::{KeptLines, Placement, Sensed, orientation::looks_like_start},
     dgt::Squares,
     time::Millis,
     watcher::{arrays::stand_of, midway::KeptMidway},
@@ -25,7 +25,7 @@ use crate::{
 pub(super) struct SavedSetup {
     /// The readings of the board's squares, in its own order, as one byte each.
     squares: Hex,
-    sensed: KeptSensed,
+    sensed: Box<Sensed>,
     array: Option<Placement>,
     lines: Option<KeptLines>,
     midway: Option<KeptMidway>,
@@ -51,7 +51,7 @@ impl SavedSetup {
         };
         setup.is_worth_keeping().then(|| Self {
             squares: Hex::of(raw),
-            sensed: core.world.board.sensed.keep(),
+            sensed: Box::new(core.world.board.sensed.clone()),
             array: setup.array.clone(),
             lines: setup
                 .lines
@@ -96,7 +96,6 @@ impl SavedSetup {
 
     fn restore(&self) -> Result<(Squares, Sensed, Setup), String> {
         let squares = self.squares.squares()?;
-        let sensed = self.sensed.restore()?;
         if self.presses.len() > REMEMBERED {
             let count = self.presses.len();
             return Err(format!("{count} presses: at most {REMEMBERED} are kept"));
@@ -105,11 +104,11 @@ impl SavedSetup {
             return Err("the initial position is none".to_owned());
         }
         let lines = match (&self.array, &self.lines) {
-            (Some(array), Some(lines)) => Some(lines.restore(&Arc::new(stand_of(array)), &sensed)?),
+            (Some(array), Some(lines)) => Some(lines.restore(&Arc::new(stand_of(array)), &self.sensed)?),
             (None, Some(_)) => return Err("it has hypotheses without an initial position".to_owned()),
             (_, None) => None,
         };
-        let midway = self.midway.as_ref().map(|midway| midway.restore(&sensed));
+        let midway = self.midway.as_ref().map(|midway| midway.restore(&self.sensed));
         let setup = Setup {
             read_since: None,
             array: self.array.clone(),
@@ -122,6 +121,6 @@ impl SavedSetup {
             in_doubt: self.in_doubt,
             absent: self.absent,
         };
-        Ok((squares, sensed, setup))
+        Ok((squares, (*self.sensed).clone(), setup))
     }
 }

@@ -2,7 +2,7 @@
 //! that are not judged yet, what hands did. The snapshot keeps all of it, so that after a restart the watcher
 //! goes on as if it had never stopped. The game can go on without it.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,8 @@ use super::{
     record::SavedOpen,
 };
 use crate::{
-    board::{KeptLines, KeptSensed, Placement, Sensed},
+    board::{KeptLines, Sensed},
     dgt::Squares,
-    event::ClockState,
-    laws::Side,
     time::Millis,
     watcher::game::{
         Game, Press,
@@ -30,7 +28,7 @@ use crate::{
 pub(super) struct Weighed {
     /// The readings of the board's squares, in its own order, as one byte each.
     squares: Hex,
-    sensed: KeptSensed,
+    sensed: Box<Sensed>,
     lines: KeptLines,
     /// Number of half-moves of the record before the position where the hypotheses start.
     base: SavedPlies,
@@ -43,8 +41,8 @@ pub(super) struct Weighed {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     suspected_victim: Option<Millis>,
     /// The press that is being judged, and later ones.
-    press: Option<SavedPress>,
-    later_presses: Vec<SavedPress>,
+    press: Option<Press>,
+    later_presses: VecDeque<Press>,
     doubted: Option<Millis>,
     left_since: Option<Millis>,
     asked: Option<Millis>,
@@ -86,34 +84,6 @@ impl SavedGlimpse {
             stood: self.stood,
             lump: self.lump,
         })
-    }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedPress {
-    side: Side,
-    at: Millis,
-    clock: Option<ClockState>,
-    rest: Option<Placement>,
-}
-
-impl SavedPress {
-    fn of(press: &Press) -> Self {
-        Self {
-            side: press.side.into(),
-            at: press.at,
-            clock: press.clock,
-            rest: press.rest.clone(),
-        }
-    }
-
-    fn restore(&self) -> Press {
-        Press {
-            side: self.side.into(),
-            at: self.at,
-            clock: self.clock,
-            rest: self.rest.clone(),
-        }
     }
 }
 
@@ -173,7 +143,7 @@ impl Weighed {
         };
         game.is_watched().then(|| Self {
             squares: Hex::of(raw),
-            sensed: core.world.board.sensed.keep(),
+            sensed: Box::new(core.world.board.sensed.clone()),
             lines: KeptLines::of(&game.course.lines, &core.world.board.sensed),
             base: game.course.base.into(),
             began: game.course.began,
@@ -181,8 +151,8 @@ impl Weighed {
             missed_until: game.gap.missed_until,
             suspected_fall: game.suspected_fall,
             suspected_victim: game.suspected_victim,
-            press: game.presses.judged.as_ref().map(SavedPress::of),
-            later_presses: game.presses.later.iter().map(SavedPress::of).collect(),
+            press: game.presses.judged.clone(),
+            later_presses: game.presses.later.clone(),
             doubted: game.course.doubted,
             left_since: game.course.left_since,
             asked: game.presses.asked,
@@ -209,7 +179,6 @@ impl Weighed {
     /// Puts this back into `game`. Returns the readings in the board's order and as the hypotheses use them.
     pub(super) fn restore(&self, game: &mut Game) -> Result<(Squares, Sensed), String> {
         let squares = self.squares.squares()?;
-        let sensed = self.sensed.restore()?;
         let base = usize::from(self.base);
         if base > game.course.record.plies() {
             return Err(format!(
@@ -218,10 +187,10 @@ impl Weighed {
             ));
         }
         let stand = game.course.record.stand_at(base);
-        game.course.lines = self.lines.restore(stand, &sensed).or_else(|error| {
+        game.course.lines = self.lines.restore(stand, &self.sensed).or_else(|error| {
             // Hypotheses that contradict the record may begin with another capture en passant.
             let believed = stand.as_believed().ok_or(error)?;
-            self.lines.restore(&Arc::new(believed), &sensed)
+            self.lines.restore(&Arc::new(believed), &self.sensed)
         })?;
         game.course.base = base;
         game.course.began = self.began;
@@ -229,8 +198,8 @@ impl Weighed {
         game.gap.missed_until = self.missed_until;
         game.suspected_fall = self.suspected_fall;
         game.suspected_victim = self.suspected_victim;
-        game.presses.judged = self.press.as_ref().map(SavedPress::restore);
-        game.presses.later = self.later_presses.iter().map(SavedPress::restore).collect();
+        game.presses.judged.clone_from(&self.press);
+        game.presses.later.clone_from(&self.later_presses);
         game.course.doubted = self.doubted;
         game.course.left_since = self.left_since;
         game.presses.asked = self.asked;
@@ -240,6 +209,6 @@ impl Weighed {
         game.lump.glimpses = glimpses?;
         // The hypotheses already hide these pieces.
         game.unread.hidden_before = shakmaty::Bitboard::EMPTY;
-        Ok((squares, sensed))
+        Ok((squares, (*self.sensed).clone()))
     }
 }
