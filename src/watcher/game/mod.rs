@@ -34,6 +34,7 @@ mod passed;
 mod periods;
 mod positions;
 pub(in crate::watcher) mod press;
+mod put_back;
 mod put_right_unseen;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;
