@@ -51,6 +51,8 @@ pub enum Item {
     Contradicted,
     /// That players put an act right although they might have let it stand.
     PutRight,
+    /// That hands moved pieces about and put them back, and nothing was played.
+    PutBack,
     /// A piece that is not read, or a square that reads nothing.
     SensorFault,
     /// A half-move of a piece that is not read, of which nothing told.
@@ -88,6 +90,7 @@ impl Item {
         Self::Recovered,
         Self::Contradicted,
         Self::PutRight,
+        Self::PutBack,
         Self::SensorFault,
         Self::Unread,
         Self::Displaced,
@@ -119,6 +122,7 @@ impl Item {
             Self::Recovered => "found by search",
             Self::Contradicted => "contradicts the record",
             Self::PutRight => "put right",
+            Self::PutBack => "moved about and put back",
             Self::SensorFault => "sensor fault",
             Self::Unread => "half-move unread",
             Self::Displaced => "displaced",

@@ -17,6 +17,7 @@ use super::{
     fall::Fall,
     line::{Glance, Line, Span, stood},
     ply::{PlyKind, Pruning},
+    put_back::{self, Least},
     sensed::Sensed,
     stand::Stand,
     weight,
@@ -276,6 +277,25 @@ impl Lines {
         if self.growth(now, sensed).suspect_answered(base, n) {
             self.rank(now, sensed);
         }
+    }
+
+    /// Adds lines in which nothing was played since the last press, where the board shows again what stood then: hands moved pieces about
+    /// and put them back. `base` is what stands before the first half-move.
+    pub fn put_back(&mut self, now: Millis, sensed: &Sensed, base: &Arc<Stand>) {
+        if !self.clock_runs || self.frozen || self.left {
+            return;
+        }
+        let least = Least::of(self.all());
+        let back = |line: &Line| put_back::put_back(line, base, &least, sensed, now);
+        let back: Vec<_> = self.all().filter_map(back).collect();
+        if back.is_empty() {
+            return;
+        }
+        let mut growth = self.growth(now, sensed);
+        for line in back {
+            growth.offer(line);
+        }
+        self.rank(now, sensed);
     }
 
     /// Looks on every square for half-moves that the readings speak for.

@@ -22,6 +22,7 @@ pub mod orientation;
 pub mod placement;
 pub mod ply;
 mod presses;
+mod put_back;
 pub mod row;
 pub mod sensed;
 mod sleeve;

@@ -16,6 +16,12 @@ use crate::{
 /// A difference that has lasted this long is a *ghost*: it tells little of what was played since, and costs
 /// less.
 const GHOST_MS: u64 = 5000;
+/// A knock shifts all pieces within this time.
+const KNOCK_MS: u64 = 1500;
+/// Where more squares came to differ at once than so many, one thing made them differ: the table was knocked.
+const MANY: usize = 8;
+/// What share of its price each further one costs.
+const FURTHER: f32 = 0.3;
 
 /// The readings at a moment, with which many lines are compared.
 #[derive(Clone, Copy)]
@@ -149,6 +155,7 @@ impl Line {
             return;
         }
         let expected = self.faults.shown_on(self.placement().occupied());
+        let share = share(sensed, self.differing);
         for square in paying & !self.passing(sensed) {
             let since = self.wrong_since.at(square);
             let nats = if own.contains(square) && since > sensed.since(square) {
@@ -157,7 +164,7 @@ impl Line {
                 span.prices[usize::from(square)][usize::from(expected.contains(square))]
             };
             if nats > 0.0 {
-                self.bill.pay(Item::Lasted, nats);
+                self.bill.pay(Item::Lasted, nats * share);
             }
         }
     }
@@ -210,7 +217,10 @@ impl Line {
             0.0
         };
         let left_empty = weight::LEFT_EMPTY * self.left_empty(sensed).count() as f32;
-        trail + cost(differing & !ghosts) + cost(ghosts) * weight::GHOST + left_empty
+        trail
+            + cost(differing & !ghosts) * share(sensed, differing & !ghosts)
+            + cost(ghosts) * weight::GHOST
+            + left_empty
     }
 
     /// Squares that were occupied, and have been empty since before the last half-move although the line has a piece there, on a board
@@ -246,6 +256,25 @@ impl Line {
             pay(Item::Awaited, weight::AWAITED * late + more);
         }
     }
+}
+
+/// What share of its price each of `differing` costs: where many came to differ at once, one thing made them differ, and each further one
+/// tells less.
+fn share(sensed: &Sensed, differing: Bitboard) -> f32 {
+    if differing.count() <= MANY || sensed.is_felt() {
+        return 1.0;
+    }
+    let (all, further) = (differing.count(), at_once(sensed, differing).saturating_sub(MANY));
+    (all as f32 - (1.0 - FURTHER) * further as f32) / all as f32
+}
+
+/// How many of `squares` came to show what they show at once, as updates told. (A dump after a gap shows many half-moves at once.)
+fn at_once(sensed: &Sensed, squares: Bitboard) -> usize {
+    let mut times: Vec<_> = squares.into_iter().filter_map(|s| sensed.seen_at(s)).collect();
+    times.sort_unstable();
+    let until = |from: Millis| times.partition_point(|at| at.since(from) <= KNOCK_MS);
+    let each = times.iter().enumerate().map(|(i, from)| until(*from) - i);
+    each.max().unwrap_or_default()
 }
 
 /// What a lasting difference costs a second, and for how many milliseconds it does.

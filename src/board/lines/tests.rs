@@ -32,6 +32,29 @@ impl Board {
         }
     }
 
+    /// All these changes come at once.
+    fn see_at_once(&mut self, changes: &[(Square, u8)]) {
+        for change in changes {
+            self.now = self.now - 180;
+            self.see(&[*change]);
+        }
+    }
+
+    /// Nothing changes for so many milliseconds.
+    fn wait(&mut self, ms: u64) {
+        let until = self.now + ms;
+        while self.now < until {
+            self.now = self.now + 200;
+            self.lines.tick(self.now, &self.sensed);
+        }
+    }
+
+    /// The watcher looks whether the board shows again what stood at the last press.
+    fn look_back(&mut self) {
+        self.lines
+            .put_back(self.now, &self.sensed, &Arc::new(Stand::initial()));
+    }
+
     fn best(&self) -> String {
         let moves = self.lines.best().plies.iter();
         let moves = moves.filter_map(|ply| Some(UciMove::from_standard(ply.kind.legal()?).to_string()));
@@ -143,4 +166,73 @@ fn what_stood_empty_beside_a_clock_that_stood_is_not_unread_as_soon_as_it_is_sta
     assert!(!hidden(true, 1000), "somebody may play on from there");
     assert!(hidden(true, 11_000), "no hand holds it for so long");
     assert!(hidden(false, 1000), "the time before would have counted");
+}
+
+#[test]
+fn half_moves_without_a_press_were_not_played_where_the_pieces_stand_again_as_before() {
+    let mut board = Board::new();
+    board.lines.set_clock_runs(true);
+    board.see(&[
+        (S::E2, 0),
+        (S::E4, 1),
+        (S::E7, 0),
+        (S::E5, 7),
+        (S::G1, 0),
+        (S::F3, 3),
+    ]);
+    board.wait(10_000);
+    assert_eq!(board.best(), "e2e4 e7e5 g1f3");
+    board.see(&[
+        (S::E4, 0),
+        (S::F3, 0),
+        (S::E2, 1),
+        (S::E5, 0),
+        (S::E7, 7),
+        (S::G1, 3),
+    ]);
+    assert_ne!(board.best(), "", "for so long nobody holds pieces in his hand");
+    board.look_back();
+    assert_eq!(board.best(), "");
+}
+
+#[test]
+fn what_was_pressed_for_was_played_though_what_came_after_is_put_back() {
+    let mut board = Board::new();
+    board.lines.set_clock_runs(true);
+    board.see(&[(S::E2, 0), (S::E4, 1)]);
+    board.lines.press(board.now, &board.sensed, Color::White);
+    board.see(&[(S::E7, 0), (S::E5, 7), (S::G1, 0), (S::F3, 3)]);
+    board.wait(10_000);
+    assert_eq!(board.best(), "e2e4 e7e5 g1f3");
+    board.see(&[(S::F3, 0), (S::G1, 3), (S::E5, 0), (S::E7, 7)]);
+    board.look_back();
+    assert_eq!(board.best(), "e2e4");
+}
+
+#[test]
+fn without_a_clock_nothing_tells_that_pieces_were_only_shown() {
+    let mut board = Board::new();
+    board.see(&[(S::G1, 0), (S::F3, 3), (S::G8, 0), (S::F6, 9)]);
+    board.wait(10_000);
+    board.see(&[(S::F3, 0), (S::G1, 3), (S::F6, 0), (S::G8, 9)]);
+    board.look_back();
+    assert_ne!(board.best(), "");
+}
+
+#[test]
+fn a_knock_that_shifts_many_pieces_at_once_is_no_game() {
+    let mut board = Board::new();
+    board.lines.set_clock_runs(true);
+    let pawns = |rank: u8, code: u8| {
+        let shifted = move |file: u8| {
+            let on = |rank: u8| Square::new(u32::from(8 * rank + file));
+            let to = if code == 1 { rank + 1 } else { rank - 1 };
+            [(on(rank), 0), (on(to), code)]
+        };
+        (0..8).flat_map(shifted)
+    };
+    let knocked: Vec<_> = pawns(1, 1).chain(pawns(6, 7)).collect();
+    board.see_at_once(&knocked);
+    board.wait(2000);
+    assert_eq!(board.best(), "");
 }

@@ -33,6 +33,7 @@ pub(in crate::watcher) mod overruled;
 mod passed;
 mod positions;
 pub(in crate::watcher) mod press;
+mod put_back;
 mod put_right_unseen;
 pub(in crate::watcher) mod recall;
 pub(in crate::watcher) mod record;

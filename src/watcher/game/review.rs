@@ -3,7 +3,7 @@
 use super::{
     Game, agreed, answered, array, fallen,
     finish::{self, ShownResult},
-    outcome,
+    outcome, put_back,
     put_right_unseen::{go_on_unseen, put_right_unseen},
     replaced,
     victim::LeftPawn,
@@ -52,6 +52,7 @@ pub(in crate::watcher) fn review(game: &mut Game, ctx: &mut Ctx<'_>) -> bool {
         go_on_unseen(ctx, &mut game.course);
         game.course.lines.recovering = false;
     }
+    put_back::look(ctx, &mut game.course);
     answered::look(
         ctx,
         &mut game.course,

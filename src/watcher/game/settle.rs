@@ -3,7 +3,7 @@
 use shakmaty::{Bitboard, Move, Role};
 
 use super::{
-    Game, Open, answered, felt, gap::is_under_way, record::REVISABLE, resigned, waits::judged_after,
+    Game, Open, answered, felt, gap::is_under_way, put_back, record::REVISABLE, resigned, waits::judged_after,
 };
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
@@ -92,6 +92,7 @@ impl Game {
         }
         let closed = settled
             .min(felt::held(ctx, &self.course))
+            .min(put_back::held(ctx, &self.course))
             .min(self.guessed(ctx.sensed))
             .min(self.course.kept());
         if closed > 0 {
@@ -379,8 +380,9 @@ impl Game {
             return;
         }
         let since = *self.course.doubted.get_or_insert(ctx.now);
-        // Hands set up the pieces.
-        let is_set_up = have_come_home(self.course.record.stand().placement(), ctx.sensed.placement());
+        // Hands set up the pieces, unless that is where the game stands.
+        let (before, seen) = (self.course.record.stand().placement(), ctx.sensed.placement());
+        let is_set_up = best.differing().any() && have_come_home(before, seen);
         let may_be = !is_set_up
             && !resigned::is_being_cleared(ctx, &self.course, &self.unread)
             && (is_over || !self.may_be_set_up(ctx));
