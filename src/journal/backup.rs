@@ -17,7 +17,7 @@ use super::{
     copied::Copied,
     entry::Resume,
     error::{JournalError, io_error},
-    lock::{self, Lock},
+    lock::{self, JournalLock},
     numbers::fresh_range,
     open::{open_sound, set_aside},
     place::{NO_LINK, beside, make_folder},
@@ -48,7 +48,7 @@ pub fn copy(path: &Path, to: &Path) -> Result<(), JournalError> {
 #[derive(Debug)]
 pub struct Restore {
     path: PathBuf,
-    _lock: Lock,
+    _lock: JournalLock,
 }
 
 /// Says of a journal in use what helps whoever restores: not two daemons want it.
@@ -70,7 +70,7 @@ impl Restore {
         }
         Ok(Self {
             path: path.to_owned(),
-            _lock: Lock::take(path).map_err(running)?,
+            _lock: JournalLock::take(path).map_err(running)?,
         })
     }
 

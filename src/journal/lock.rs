@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The lock of a journal, held as long as this lives.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct JournalLock {
     path: PathBuf,
     file: File,
 }
 
-impl Lock {
+impl JournalLock {
     /// Takes the lock of the journal at `journal` and leaves the process id in it.
     pub(super) fn take(journal: &Path) -> Result<Self, JournalError> {
         let path = of(journal);
@@ -97,12 +97,15 @@ mod tests {
     fn a_lock_that_somebody_removed_is_not_in_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let journal = folder.path().join("j.sqlite");
-        let lock = Lock::take(&journal).unwrap();
+        let lock = JournalLock::take(&journal).unwrap();
         assert!(lock.is_in_its_place());
-        assert!(matches!(Lock::take(&journal), Err(JournalError::Locked { .. })));
+        assert!(matches!(
+            JournalLock::take(&journal),
+            Err(JournalError::Locked { .. })
+        ));
         std::fs::remove_file(of(&journal)).unwrap();
         assert!(!lock.is_in_its_place());
-        let next = Lock::take(&journal).unwrap();
+        let next = JournalLock::take(&journal).unwrap();
         assert!(next.is_in_its_place() && !lock.is_in_its_place());
     }
 }

@@ -17,7 +17,7 @@ use super::{
     entry::{JournalSettings, Notice, Resume},
     error::{JournalError, io_error, is_damage},
     jump::Jumps,
-    lock::{self, Lock},
+    lock::{self, JournalLock},
     numbers::fresh_range,
     place::{self, beside},
     runs::KnownRuns,
@@ -51,7 +51,7 @@ pub(crate) struct Ready {
     /// What the opening found.
     pub(crate) notices: Vec<Notice>,
     /// The lock, held as long as the journal is open; none where nothing can be written.
-    pub(crate) lock: Option<Lock>,
+    pub(crate) lock: Option<JournalLock>,
 }
 
 /// Opens, checks and if need be replaces the journal. One that is there and cannot be read is tried again for a moment: a
@@ -187,7 +187,7 @@ fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, Jou
     if let Some(folder) = path.parent() {
         place::make_folder(folder).map_err(io_error("create the folder", folder))?;
     }
-    let lock = Lock::take(path)?;
+    let lock = JournalLock::take(path)?;
     let mut notices = Vec::new();
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;

@@ -26,7 +26,7 @@ use super::{
     entry::{AppendError, Entry, JournalSettings, KnownNumbers, Notice, Resume, Shift, Written},
     error::is_damage,
     jump::Jumps,
-    lock::Lock,
+    lock::JournalLock,
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -118,7 +118,7 @@ pub(super) struct JournalWriter {
     /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
-    lock: Option<Lock>,
+    lock: Option<JournalLock>,
 }
 
 impl JournalWriter {

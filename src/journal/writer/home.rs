@@ -14,7 +14,7 @@ use crate::{
         batch::Batch,
         entry::Notice,
         error::{JournalError, is_damage},
-        lock::Lock,
+        lock::JournalLock,
         open,
         place::{Fate, JournalPlace, beside, make_folder},
         salvage::Salvage,
@@ -76,7 +76,7 @@ impl JournalWriter {
         if let Some(fate) = self.place.look() {
             return Some(fate);
         }
-        let is_given_up = self.lock.as_mut().is_some_and(Lock::is_given_up);
+        let is_given_up = self.lock.as_mut().is_some_and(JournalLock::is_given_up);
         is_given_up.then_some(Fate::ReadOnly)
     }
 
@@ -87,7 +87,7 @@ impl JournalWriter {
 
     /// Puts the lock back that somebody removed. Where another process was quicker, this one goes on from memory.
     fn lock_again(&mut self) -> Result<(), Homeless> {
-        self.lock = Some(Lock::take(&self.settings.path)?);
+        self.lock = Some(JournalLock::take(&self.settings.path)?);
         tracing::warn!(
             "somebody removed the lock of the journal {}: it is there again. It is no leftover: without it a second daemon would write into the same file",
             self.settings.path.display()
@@ -140,7 +140,7 @@ impl JournalWriter {
         }
         // The lock's file may be gone as well, and another daemon may have begun there.
         self.lock = None;
-        self.lock = Some(Lock::take(&path)?);
+        self.lock = Some(JournalLock::take(&path)?);
         remove(&fresh)?;
         let is_whole = !matches!(fate, Fate::Damaged | Fate::Unread) && self.store.copy_to(&fresh).is_ok();
         if !is_whole {

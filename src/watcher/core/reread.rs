@@ -158,6 +158,6 @@ fn lost_updates(world: &World, play: &mut Play, now: Millis) {
         &mut ctx,
         &mut game.course,
         &mut game.doubt,
-        gap::Search::within(limits),
+        gap::Reach::within(limits),
     );
 }
