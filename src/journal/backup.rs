@@ -149,9 +149,7 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     let resumes = store.resumes()?;
     let highest = resumes.values().map(|resume| resume.last_seq).max();
     let base = fresh_range(highest.unwrap_or(0).max(store.seq_base()?));
-    if let Some(floors) = store.floors()? {
-        note_unsent(store, &resumes, floors, base)?;
-    }
+    note_unsent(store, &resumes, base)?;
     let boards = resumes.into_keys().map(|board| (board, (base, None)));
     let batch = Batch {
         snapshots: boards.collect(),
@@ -165,23 +163,22 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     store.say_restored(base)
 }
 
-/// Notes up to which number the boards had sent their events when the copy was made, as its `floors` say, and where they stood. What they
-/// had not sent may have been sent since, and the comparison with the broker tells.
-fn note_unsent(
-    store: &Store,
-    resumes: &BTreeMap<String, Resume>,
-    mut floors: BTreeMap<String, u64>,
-    base: u64,
-) -> rusqlite::Result<()> {
-    let others = store.seq_base()?;
+/// Notes where the boards stood when the copy was made, and up to which number they had sent their events then, where its `floors` say that
+/// they had not sent all. What nobody had acknowledged may have been sent since, and the comparison with the broker tells.
+fn note_unsent(store: &Store, resumes: &BTreeMap<String, Resume>, base: u64) -> rusqlite::Result<()> {
     // The copy may be of a journal that was restored itself, and has not compared its numbers since.
     let mut copied = store.copied()?;
     for (board, resume) in resumes {
-        floors.entry(board.clone()).or_insert(others);
         let last = resume.last_seq;
         copied.entry(board.clone()).or_insert(Copied { last, base }).base = base;
     }
-    store.set_floors(&floors)?;
+    if let Some(mut floors) = store.floors()? {
+        let others = store.seq_base()?;
+        for board in resumes.keys() {
+            floors.entry(board.clone()).or_insert(others);
+        }
+        store.set_floors(&floors)?;
+    }
     store.set_copied(&copied)
 }
 

@@ -19,11 +19,11 @@ pub(crate) struct Copied {
 
 impl Copied {
     /// The last number under which the journal may have sent what it has; none where the broker has numbers that do not go on from the
-    /// copy's, so that others sent theirs under these.
+    /// copy's, so that others sent theirs under these, or has lost those that it had.
     pub(super) fn sent_since(self, known: &KnownNumbers) -> Option<u64> {
         let highest = known.highest();
         if highest <= self.last {
-            Some(highest)
+            (highest > 0).then_some(highest)
         } else {
             let goes_on = highest - self.last <= MARGIN;
             goes_on.then_some(self.base)
@@ -48,10 +48,7 @@ mod tests {
                 ..KnownNumbers::default()
             })
         };
-        assert_eq!(
-            [sent(0, 0), sent(7, 0), sent(10, 0)],
-            [Some(0), Some(7), Some(10)]
-        );
+        assert_eq!([sent(0, 0), sent(7, 0), sent(10, 0)], [None, Some(7), Some(10)]);
         assert_eq!([sent(11, 0), sent(9, 70)], [Some(1 << 40); 2]);
         assert_eq!([sent(20 + MARGIN, 0), sent(9, 1 << 41)], [None; 2]);
     }

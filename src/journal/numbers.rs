@@ -25,9 +25,9 @@ const SET_CLOCK: u64 = 1_704_067_200_000;
 /// The year 2100. A wall clock that shows more is wrong, and numbers would soon be above all that is believed.
 const WRONG_CLOCK: u64 = 4_102_444_800_000;
 
-/// A number above all that can have been given out, where `highest` is the highest known.
+/// A number above all that can have been given out, where `highest` is the highest known. A jump of a moment ago may not be known.
 pub(super) fn fresh_range(highest: u64) -> u64 {
-    range_at(clock_ms(), highest)
+    fresh_at(clock_ms(), highest)
 }
 
 /// The same where nobody knows any number, and where the clock may show at each start what it showed at the last one.
@@ -40,18 +40,25 @@ fn clock_ms() -> u64 {
     u64::try_from(super::wall_ms()).unwrap_or(0)
 }
 
+fn fresh_at(ms: u64, highest: u64) -> u64 {
+    beyond(ms, highest) + SCATTER
+}
+
 fn far_at(ms: u64, highest: u64) -> u64 {
+    beyond(ms, highest) + fastrand::u64(..SCATTER)
+}
+
+fn beyond(ms: u64, highest: u64) -> u64 {
     // A jump of a moment ago is ahead of the clock by as much as it was scattered. A clock that nobody has set tells nothing of that.
     let is_just_ahead = is_set(ms)
         && highest
             .checked_sub(ms * PER_MS)
             .is_some_and(|ahead| ahead < AHEAD);
-    let base = if is_just_ahead {
+    if is_just_ahead {
         highest + 1
     } else {
         range_at(ms, highest)
-    };
-    base + fastrand::u64(..SCATTER)
+    }
 }
 
 fn is_set(ms: u64) -> bool {
@@ -424,6 +431,18 @@ mod tests {
         }
         let now = SET_CLOCK * PER_MS;
         assert!((0..20).all(|ahead| far_at(SET_CLOCK, now + ahead) <= now + ahead + SCATTER));
+    }
+
+    /// A copy is restored that does not know of a jump of a moment ago.
+    #[test]
+    fn a_fresh_range_is_above_a_jump_of_the_same_moment() {
+        for highest in [0, 5, SET_CLOCK * PER_MS - 1, SET_CLOCK * PER_MS + 20] {
+            let fresh = fresh_at(SET_CLOCK, highest);
+            assert!(
+                fresh > highest && (0..100).all(|_| far_at(SET_CLOCK, 6) < fresh),
+                "{highest}"
+            );
+        }
     }
 
     #[test]

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How many are kept, the newest of them: so many may have ended before the broker learned of them.
 const MOST: usize = 64;
 
+/// Stands among them for those of which nobody noted anything: an older program wrote the journal, or the list cannot be read.
+const UNNOTED: &str = "";
+
 /// The run that had our name last, as a broker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastRun {
@@ -17,7 +20,7 @@ pub struct LastRun {
     pub journal: Option<String>,
 }
 
-/// The boot ids of runs, the oldest first. There are none where nobody knows them.
+/// The boot ids of runs, the oldest first. There are none where any run may be known: the journal is new, or its numbers lie above all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct KnownRuns(Vec<String>);
@@ -31,14 +34,22 @@ impl KnownRuns {
         self.0.drain(..too_many);
     }
 
-    /// True where nobody knows which runs there were.
+    /// Those of a journal that does not tell them.
+    pub(crate) fn unnoted() -> Self {
+        Self(vec![UNNOTED.to_owned()])
+    }
+
+    /// True where any run may be known.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// False for a run that may have given out numbers of which nobody here knows.
-    pub(crate) fn may_know(&self, boot: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|known| known == boot)
+    pub(crate) fn may_know(&self, run: &LastRun) -> bool {
+        let has = |boot: &str| self.0.iter().any(|known| known == boot);
+        // A run that tells its journal would be in the list.
+        let is_of_before = run.journal.is_none() && has(UNNOTED);
+        self.0.is_empty() || is_of_before || (run.boot != UNNOTED && has(&run.boot))
     }
 }
 
@@ -48,12 +59,34 @@ mod tests {
 
     #[test]
     fn the_newest_runs_are_known_and_nothing_is_said_where_there_are_none() {
+        let may_know = |runs: &KnownRuns, boot: &str| {
+            runs.may_know(&LastRun {
+                boot: boot.to_owned(),
+                journal: Some("ours".to_owned()),
+            })
+        };
         let mut runs = KnownRuns::default();
-        assert!(runs.may_know("any"));
+        assert!(may_know(&runs, "any"));
         for run in 0..=MOST {
             runs.note(&run.to_string());
         }
         runs.note("1");
-        assert!(runs.may_know("1") && runs.may_know("2") && !runs.may_know("0") && !runs.may_know("any"));
+        let known = ["1", "2", "0", "any"].map(|boot| may_know(&runs, boot));
+        assert_eq!(known, [true, true, false, false]);
+    }
+
+    /// The card was imaged before the program was updated, and the run is one of the other copy, or the program was updated in place.
+    #[test]
+    fn where_an_older_program_noted_none_a_run_is_known_that_does_not_tell_its_journal() {
+        let mut runs = KnownRuns::unnoted();
+        runs.note("ours");
+        let may_know = |boot: &str, journal: Option<&str>| {
+            runs.may_know(&LastRun {
+                boot: boot.to_owned(),
+                journal: journal.map(str::to_owned),
+            })
+        };
+        assert!(may_know("before", None) && may_know("ours", Some("journal")));
+        assert!(!may_know("another", Some("journal")) && !may_know("", Some("journal")));
     }
 }

@@ -12,6 +12,7 @@ use super::{
     entry::Notice,
     jump::Jumps,
     numbers::fresh_range,
+    runs::KnownRuns,
     store::{self, Store},
 };
 use crate::event::Event;
@@ -21,6 +22,8 @@ use crate::event::Event;
 pub(super) struct Salvage {
     identity: Option<String>,
     era: Option<String>,
+    /// The runs that may have sent events of it.
+    runs: KnownRuns,
     /// The last number of each board that can have been sent, and of all others; none where all can.
     floors: Option<(BTreeMap<String, u64>, u64)>,
     highest: u64,
@@ -51,6 +54,9 @@ impl Salvage {
         // Without it the fresh file is another journal.
         self.identity = store.identity().ok().flatten();
         self.era = store.era().ok().flatten();
+        if self.identity.is_some() {
+            self.runs = store.runs().unwrap_or_else(|_| KnownRuns::unnoted());
+        }
         let floors = store.floors().ok().flatten();
         self.floors = floors.map(|floors| (floors, store.seq_base().unwrap_or(0)));
         let connection = &store.connection;
@@ -95,6 +101,7 @@ impl Salvage {
         if let Some(era) = &self.era {
             store::set_era(tables, era)?;
         }
+        store::set_runs(tables, &self.runs)?;
         if let Some(floors) = self.floors_of_unsent() {
             store::set_floors(tables, &floors)?;
         }

@@ -9,9 +9,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 use super::{
     batch::{Batch, Lifted, NewCommand},
     entry::{CommandRecord, OutboxRow, Resume},
+    runs::KnownRuns,
 };
-use meta::{remove_meta, set_meta, set_runs, set_unsecured};
-pub(crate) use meta::{set_era, set_floors, set_identity, set_jumps, set_seq_base};
+use meta::{remove_meta, set_meta, set_unsecured};
+pub(crate) use meta::{set_era, set_floors, set_identity, set_jumps, set_runs, set_seq_base};
 
 /// Version of the tables, kept in `user_version`.
 pub(crate) const TABLES_VERSION: i64 = 1;
@@ -193,6 +194,7 @@ impl Store {
         let transaction = self.connection.transaction()?;
         transaction.execute_batch(TABLES)?;
         set_meta(&transaction, "gateway", gateway)?;
+        set_runs(&transaction, &KnownRuns::default())?;
         fill(&transaction)?;
         transaction.commit()
     }

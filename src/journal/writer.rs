@@ -1,6 +1,7 @@
 //! The thread that owns the journal's file.
 
 mod commanded;
+mod copy;
 mod follow;
 mod home;
 mod leave;
@@ -71,6 +72,8 @@ pub(super) struct JournalWriter {
     last_run: Option<LastRun>,
     /// The run of another that had our name last, above whose numbers those of all boards are by now.
     followed: Option<String>,
+    /// True where another has had our name since the numbers were compared last.
+    has_stood_by: bool,
     /// How the numbers of boards have left their range since the disk last had all.
     shifts: BTreeMap<String, Vec<Shift>>,
     /// True while there is a journal that could not be read when the daemon began.
@@ -167,6 +170,7 @@ impl JournalWriter {
             boot: None,
             last_run: None,
             followed: None,
+            has_stood_by: false,
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
             jumps: ready.jumps,
@@ -262,7 +266,7 @@ impl JournalWriter {
                 self.reconcile(known, answer);
             }
             JournalRequest::StandBy(was_sending) => {
-                self.followed = None;
+                (self.followed, self.has_stood_by) = (None, true);
                 self.stand_by(was_sending);
             }
             JournalRequest::Follow(last) => self.last_run = Some(last),

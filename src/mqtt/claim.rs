@@ -1,8 +1,9 @@
 //! Decides which of two gateways holds a name that both use at one broker.
 //!
-//! A gateway that finds `status` at `online`, and in `info` the boot id of another, asks for the name's holder. A
-//! holder that lives answers. Then the gateway that asked sends nothing else, and asks again at intervals. If both hold the
-//! name, as after a broken network, the one with the smaller boot id keeps it.
+//! A gateway that finds in `info` the boot id of another asks for the name's holder, unless the broker says `offline` and that one was
+//! a former process of ours: two that come in the same moment both find a holder that is gone. A holder that lives answers. Then the
+//! gateway that asked sends nothing else, and asks again at intervals. If both hold the name, as after a broken network, or both ask,
+//! the one with the smaller boot id keeps it.
 //!
 //! A holder whose link stands still cannot answer. If nobody answers, the name is free where the broker says `offline` of the
 //! holder, where the holder was a former process of ours, or where the broker would have ended the holder's connection by now. Until
@@ -92,6 +93,8 @@ pub(super) struct NameClaim {
     rival: Rival,
     /// True where another gateway said that it holds the name, too.
     is_disputed: bool,
+    /// True where another had the name, until this gateway takes it: that one may come to this broker, too.
+    has_stood_by: bool,
     /// Until when the question rests, where the broker hung up on our words and has taken none since.
     rests_until: Option<Instant>,
     /// True where the broker refused our last word.
@@ -116,6 +119,7 @@ impl NameClaim {
             birth: Paced::default(),
             rival: Rival::default(),
             is_disputed: false,
+            has_stood_by: false,
             rests_until: None,
             is_refused: false,
             silent_since: None,
@@ -232,7 +236,9 @@ impl NameClaim {
         if self.stage != Stage::Unknown {
             return;
         }
-        if self.may_be_online() && self.info_is_anothers() {
+        // Another may find in the same moment that nobody is there, as after a power cut.
+        let is_known_gone = !self.may_be_online() && self.was_ours();
+        if self.has_stood_by || self.info_is_anothers() && !is_known_gone {
             self.ask(now);
         } else {
             self.stage = Stage::Holding;

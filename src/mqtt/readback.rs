@@ -3,7 +3,7 @@
 //! The broker retains the last states of the boards, with the last number of each. Where events went out whose numbers
 //! no disk secured, it retains a ceiling as well. The publisher sends a message to itself, which comes back after all
 //! of these: then it has heard everything. Some brokers, as clusters, send what they retain a moment after that. So where
-//! the publisher has heard nothing of a configured board, it waits for a moment more.
+//! the publisher has heard nothing of a configured board, or of who had the name last, it waits for a moment more.
 //!
 //! Where no such message comes back, the publisher waits for a silence, and then has the broker answer something that needs no right. If
 //! nothing comes before that answer, there is nothing more: the line did not stand still, and the broker keeps nothing back
@@ -40,8 +40,8 @@ enum Stage {
     Unasked,
     /// Answers may still come.
     Hearing(Hearing),
-    /// The publisher has heard itself and not of all its boards. It waits until then, after each answer anew, but not beyond the second
-    /// instant: another may publish there all the time.
+    /// The publisher has heard itself, and not of all its boards or not who had the name last. It waits until then, after each answer
+    /// anew, but not beyond the second instant: another may publish there all the time.
     HearingOn(Instant, Instant),
     /// The publisher has heard everything.
     Heard,
@@ -74,6 +74,8 @@ pub(super) struct ReadBack {
     /// The broker has refused to let us read something that was asked for on this connection.
     is_kept_from: bool,
     known: KnownBoards,
+    /// The broker has told on this connection who had the name last.
+    knows_holder: bool,
     /// True where a message to ourselves is under way, or was acknowledged.
     echoes: bool,
     /// Since when the broker owes an answer to a subscription, or to the end of one.
@@ -105,7 +107,7 @@ impl ReadBack {
         self.owes_since = Some(now);
         self.echoes = self.broken_off < most;
         self.stage = Stage::Hearing(Hearing::NotYet);
-        self.known = KnownBoards::default();
+        (self.known, self.knows_holder) = (KnownBoards::default(), false);
         self.echoes
     }
 
@@ -133,9 +135,11 @@ impl ReadBack {
             self.owes_since = None;
             return self.heard_itself(boards, now);
         }
-        let Some((board, state)) = topics.parse_read_back(&arrived.topic) else {
+        let is_info = arrived.topic == topics.info();
+        let board = topics.parse_read_back(&arrived.topic);
+        if !is_info && board.is_none() {
             return;
-        };
+        }
         // What comes after the comparison tells nothing that is asked.
         if self.is_compared || matches!(self.stage, Stage::Comparing(_) | Stage::Over) {
             return;
@@ -147,16 +151,20 @@ impl ReadBack {
             Stage::HearingOn(until, _) => *until = now + BELATED.0,
             _ => {}
         }
-        let is_ours = boards.iter().any(|id| id.as_str() == board);
-        self.known.take(board, state, &arrived.payload, is_ours);
+        self.knows_holder |= is_info;
+        if let Some((board, state)) = board {
+            let is_ours = boards.iter().any(|id| id.as_str() == board);
+            self.known.take(board, state, &arrived.payload, is_ours);
+        }
     }
 
-    /// Ends the hearing, unless numbers are asked for of which the broker may tell yet.
+    /// Ends the hearing, unless something is asked for of which the broker may tell yet.
     fn heard_itself(&mut self, boards: &[Id], now: Instant) {
         if !matches!(self.stage, Stage::Hearing(_)) {
             return;
         }
-        self.stage = if self.is_compared || self.known.has_all(boards) {
+        let has_all = self.knows_holder && self.known.has_all(boards);
+        self.stage = if self.is_compared || has_all {
             Stage::Heard
         } else {
             Stage::HearingOn(now + BELATED.0, now + BELATED.1)
@@ -293,194 +301,4 @@ impl ReadBack {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::journal::{Entry, JournalSettings};
-
-    fn arrived(topic: String, payload: &'static str) -> Arrived {
-        Arrived {
-            topic,
-            payload: payload.into(),
-            retain: true,
-            response_topic: None,
-            correlation: None,
-            speaker: None,
-        }
-    }
-
-    fn game(board: &str) -> Arrived {
-        let topic = format!("dgt2mqtt/gw/board/{board}/game");
-        arrived(topic, r#"{"last_seq":5,"game":1}"#)
-    }
-
-    /// How many connections in a row that end in the question have a message to ourselves.
-    fn echoes(readback: &mut ReadBack) -> usize {
-        (0..10).take_while(|_| readback.begin(Instant::now())).count()
-    }
-
-    #[test]
-    fn a_broker_that_let_us_hear_ourselves_is_asked_again_though_a_connection_ended() {
-        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let echo = arrived(topics.echo(), "");
-        assert_eq!(
-            echoes(&mut ReadBack::default()),
-            1,
-            "it may hang up on the message"
-        );
-        let mut readback = ReadBack::default();
-        readback.begin(Instant::now());
-        readback.take(&topics, &echo, &[], Instant::now());
-        assert_eq!(echoes(&mut readback), 8, "until it goes on");
-        readback.finish();
-        assert_eq!(
-            echoes(&mut readback),
-            8,
-            "a connection lasted without the message"
-        );
-        readback.take(&topics, &echo, &[], Instant::now());
-        readback.do_without_echo();
-        assert_eq!(echoes(&mut readback), 0, "it said that it was the message");
-    }
-
-    /// A line may stand still just after the broker has accepted the connection, and just after it has acknowledged.
-    #[test]
-    fn the_wait_for_ourselves_begins_when_the_broker_has_acknowledged_and_ends_with_its_answer() {
-        let start = Instant::now();
-        let late = start + 20 * SILENCE;
-        let mut readback = ReadBack::default();
-        assert!(readback.begin(start));
-        readback.subscribed(late);
-        assert!(!readback.asks(late + SILENCE), "the session leaves");
-        readback.echoed(late);
-        assert!(!readback.asks(late + SILENCE / 2));
-        assert!(readback.asks(late + SILENCE) && !readback.has_heard(late + SILENCE));
-        readback.asked(late + SILENCE);
-        assert!(!readback.asks(late + 9 * SILENCE) && !readback.has_heard(late + 9 * SILENCE));
-        assert_eq!(readback.owes_since(), Some(late + SILENCE), "the session leaves");
-        readback.answered();
-        assert!(readback.has_heard(late + SILENCE) && readback.is_deaf);
-        let mut without = ReadBack::default();
-        without.do_without_echo();
-        assert!(!without.begin(start) && !without.asks(late));
-        without.subscribed(late);
-        assert!(without.asks(late + SILENCE));
-        without.asked(late + SILENCE);
-        without.answered();
-        assert!(without.has_heard(late + SILENCE) && !without.is_deaf);
-    }
-
-    /// It keeps back what it retains beyond so many messages, until we have acknowledged those.
-    #[test]
-    fn what_comes_before_the_brokers_answer_puts_the_end_off() {
-        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let start = Instant::now();
-        let later = |silences| start + silences * SILENCE;
-        let mut readback = ReadBack::default();
-        readback.begin(start);
-        readback.subscribed(start);
-        readback.echo_refused(start);
-        assert!(!readback.has_heard(start), "a refusal ends nothing");
-        readback.asked(later(1));
-        readback.take(&topics, &game("7"), &[], later(2));
-        readback.answered();
-        assert!(!readback.has_heard(later(2)) && !readback.asks(later(2)));
-        readback.asked(later(3));
-        readback.answered();
-        assert!(readback.has_heard(later(3)));
-        assert_eq!(readback.finish().numbers().len(), 1);
-        readback.begin(later(4));
-        readback.echo_refused(later(4));
-        assert!(readback.asks(later(4)), "it has waited for that once");
-    }
-
-    /// It has boards of which it does not tell, for all that we know.
-    #[tokio::test]
-    async fn a_broker_that_refuses_a_subscription_is_not_taken_for_one_that_has_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        for (is_refused, code) in [(true, Some("numbers_unknown")), (false, None)] {
-            let settings = JournalSettings::at(folder.path().join(format!("{is_refused}.sqlite")));
-            let (journal, _) = Journal::open(settings, "gw").unwrap();
-            let event = serde_json::json!({
-                "v": 1, "id": "gw/7/1", "seq": 1, "board": "7", "game": null, "t": 0.0, "time": null,
-                "type": "clock_connected"
-            });
-            let entry = Entry {
-                board: "7".to_owned(),
-                events: vec![serde_json::from_value(event).unwrap()],
-                ..Entry::default()
-            };
-            journal.append(entry).await.await.unwrap();
-            let mut readback = ReadBack::default();
-            readback.begin(Instant::now());
-            if is_refused {
-                readback.refused(Instant::now());
-            }
-            readback.take(&topics, &arrived(topics.echo(), ""), &[], Instant::now());
-            assert!(readback.has_heard(Instant::now()));
-            readback.compare(&journal, None);
-            let mut disputed = journal.disputed();
-            let said = tokio::select! {
-                _ = readback.settled() => Vec::new(),
-                _ = async { drop(disputed.wait_for(|is| *is).await) } => journal.lift().await,
-            };
-            assert_eq!(said.first().map(|notice| notice.code), code);
-            journal.close().await;
-        }
-    }
-
-    /// Where it tells of all boards before, nobody waits.
-    #[test]
-    fn what_a_broker_tells_just_after_our_own_message_counts() {
-        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let boards: [Id; 2] = ["7".parse().unwrap(), "8".parse().unwrap()];
-        let echo = arrived(topics.echo(), "");
-        let start = Instant::now();
-        let later = |ms| start + Duration::from_millis(ms);
-        let mut readback = ReadBack::default();
-        readback.begin(start);
-        readback.take(&topics, &game("7"), &boards, start);
-        readback.take(&topics, &echo, &boards, start);
-        assert!(!readback.has_heard(later(900)), "it has not told of board 8");
-        readback.take(&topics, &game("8"), &boards, later(900));
-        assert!(!readback.has_heard(later(1_800)), "it may tell of more");
-        assert_eq!(readback.due(), Some(later(1_900)));
-        assert!(readback.has_heard(later(1_900)));
-        assert_eq!(readback.finish().numbers().len(), 2);
-        readback.begin(start);
-        readback.take(&topics, &echo, &boards, start);
-        assert!(readback.has_heard(start), "the numbers are compared");
-
-        readback.forget();
-        readback.begin(start);
-        readback.take(&topics, &game("7"), &boards, start);
-        readback.take(&topics, &game("8"), &boards, start);
-        readback.take(&topics, &echo, &boards, start);
-        assert!(readback.has_heard(start), "it has told of all");
-
-        readback.begin(start);
-        readback.take(&topics, &echo, &boards, start);
-        for ms in (0..=30_000).step_by(500) {
-            readback.take(&topics, &game("7"), &boards, later(ms));
-        }
-        assert!(
-            readback.has_heard(later(30_000)),
-            "somebody publishes all the time"
-        );
-    }
-
-    #[test]
-    fn what_comes_after_the_comparison_is_not_kept() {
-        let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
-        let mut readback = ReadBack::default();
-        readback.begin(Instant::now());
-        let hears = |readback: &mut ReadBack, board: &str| {
-            let game = game(board);
-            readback.take(&topics, &game, &[], Instant::now());
-        };
-        hears(&mut readback, "7");
-        assert_eq!(readback.finish().numbers().len(), 1);
-        hears(&mut readback, "8");
-        assert!(readback.known.numbers().is_empty());
-    }
-}
+mod tests;

@@ -44,7 +44,7 @@ pub(crate) fn set_era(connection: &Connection, era: &str) -> rusqlite::Result<()
     set_meta(connection, "era", era)
 }
 
-pub(super) fn set_runs(connection: &Connection, runs: &KnownRuns) -> rusqlite::Result<()> {
+pub(crate) fn set_runs(connection: &Connection, runs: &KnownRuns) -> rusqlite::Result<()> {
     serde_json::to_string(runs).map_or(Ok(()), |json| set_meta(connection, "runs", &json))
 }
 
@@ -122,8 +122,8 @@ impl Store {
         let json = meta(&self.connection, "runs")?;
         let mut runs: KnownRuns = json
             .and_then(|json| serde_json::from_str(&json).ok())
-            .unwrap_or_default();
-        // Where nobody knows them, one that began and compared no numbers tells nothing of those before it.
+            .unwrap_or_else(KnownRuns::unnoted);
+        // Where any may be known, one that began and compared no numbers tells nothing of those before it.
         if !runs.is_empty()
             && let Some(boot) = meta(&self.connection, "boot")?
         {
@@ -138,7 +138,7 @@ impl Store {
 
     /// Forgets them, where all numbers that they can have given out are below those that come.
     pub(crate) fn forget_runs(&self) -> rusqlite::Result<()> {
-        remove_meta(&self.connection, "runs")?;
+        self.set_runs(&KnownRuns::default())?;
         remove_meta(&self.connection, "boot")
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{JournalWriter, leave::Leaving};
-use crate::journal::entry::KnownNumbers;
+use crate::journal::{entry::KnownNumbers, runs::LastRun};
 
 impl JournalWriter {
     /// Begins the run with this boot id.
@@ -17,8 +17,12 @@ impl JournalWriter {
 
     /// Looks at the run that had our name last, before the numbers are compared with what is `known`. If it had another journal, what nobody
     /// has acknowledged cannot come after its numbers. If this journal does not know it, the last numbers that it gave out are known to
-    /// nobody: the states at a broker follow the events.
+    /// nobody: the states at a broker follow the events. So are those of a gateway for which this one stood by, and of which this broker may
+    /// know nothing at all: it may be another broker.
     pub(super) fn look_at_last_run(&mut self, known: Option<&BTreeMap<String, KnownNumbers>>) {
+        if std::mem::take(&mut self.has_stood_by) {
+            self.leave(Leaving::Behind);
+        }
         let Some(last) = self.last_run.take() else {
             return;
         };
@@ -26,7 +30,7 @@ impl JournalWriter {
             .journal
             .as_ref()
             .is_some_and(|theirs| *theirs != self.identity);
-        let is_strange = self.is_strange(&last.boot) && !self.has_left_from_here(known);
+        let is_strange = self.is_strange(&last) && !self.has_left_from_here(known);
         if is_of_another || is_strange {
             self.stand_by(false);
         }
@@ -37,9 +41,10 @@ impl JournalWriter {
     }
 
     /// True of a run that this journal does not know, and above whose numbers its boards are not yet.
-    fn is_strange(&self, boot: &String) -> bool {
-        let is_ours = self.boot.as_ref() == Some(boot) || self.runs.may_know(boot);
-        !is_ours && self.followed.as_ref() != Some(boot)
+    fn is_strange(&self, last: &LastRun) -> bool {
+        let boot = Some(&last.boot);
+        let is_ours = self.boot.as_ref() == boot || self.runs.may_know(last);
+        !is_ours && self.followed.as_ref() != boot
     }
 
     /// True where the last run had this journal as it is, and could not write it: the broker says what became of its numbers.
@@ -61,10 +66,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        event::notice,
+        event::{Event, notice},
         journal::{
             entry::{Shift, Shifts},
-            runs::LastRun,
+            request::JournalRequest,
             writer::tests::{first_events, writer},
         },
     };
@@ -185,6 +190,88 @@ mod tests {
             writer.look_at_last_run(None);
             assert_eq!(writer.leaving, None, "{boot}");
         }
+    }
+
+    /// Both brokers of the configuration are asked in turn. The second one has nothing.
+    #[test]
+    fn after_another_had_the_name_numbers_leave_where_the_broker_tells_nothing_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_new in [true, false] {
+            let path = folder.path().join(format!("{is_new}.sqlite"));
+            if !is_new {
+                sent_by(Some("one"), &path);
+            }
+            let (mut writer, _told) = writer(&path);
+            writer.begin_run("two".to_owned());
+            if is_new {
+                writer.accept(first_events(1)).unwrap();
+            }
+            writer.take(JournalRequest::StandBy(false), &mut Vec::new());
+            compare(&mut writer, None);
+            assert!(!writer.is_compared && *writer.disputed.borrow(), "{is_new}");
+            assert_eq!(writer.lift()[0].code, notice::JOURNAL_BEHIND);
+            let last = writer.resume("7").last_seq;
+            assert!(last > 1_000_000 && writer.is_compared, "{last}");
+            compare(&mut writer, None);
+            assert_eq!(
+                (writer.is_compared, writer.resume("7").last_seq),
+                (true, last),
+                "once"
+            );
+        }
+    }
+
+    /// An image of the card was made before the program was updated, on both machines.
+    #[test]
+    fn a_journal_of_an_older_program_knows_no_run_of_this_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let file = rusqlite::Connection::open(&path).unwrap();
+        file.execute("DELETE FROM meta WHERE key = 'runs'", []).unwrap();
+        drop(file);
+        let left = |boot: &str, journal: Option<&str>| {
+            let (mut writer, _told) = writer(&path);
+            writer.last_run = Some(run(boot, journal));
+            writer.look_at_last_run(None);
+            writer.leaving
+        };
+        assert_eq!(left("before", None), None, "it was updated in its place");
+        assert_eq!(left("one", Some("ours")), None);
+        assert_eq!(left("three", Some("ours")), Some(Leaving::Behind));
+    }
+
+    /// The power cut that took the machine away damaged its card. A spare machine had the name meanwhile.
+    #[test]
+    fn a_damaged_journal_knows_its_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        damage_an_index(&path);
+        let (mut writer, _told) = writer(&path);
+        let identity = writer.identity.clone();
+        writer.last_run = Some(run("one", Some(&identity)));
+        writer.look_at_last_run(None);
+        assert_eq!((writer.leaving, writer.unanswered.len()), (None, 0));
+        compare(&mut writer, Some(run("spare", Some(&identity))));
+        writer.lift();
+        let rows = writer.unacked(0, 10);
+        assert!(rows.len() == 1 && rows[0].seq > 1_000_000, "{rows:?}");
+        let event: Event = serde_json::from_slice(&rows[0].json).unwrap();
+        assert_eq!(event.formerly.as_deref(), Some("gw/7/1"));
+    }
+
+    /// Overwrites what nobody needs to read the rest.
+    fn damage_an_index(path: &Path) {
+        let file = rusqlite::Connection::open(path).unwrap();
+        let sql =
+            "SELECT rootpage, page_size FROM sqlite_master, pragma_page_size WHERE name = 'commands_ref'";
+        let place = file.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let (page, size): (usize, usize) = place.unwrap();
+        drop(file);
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes[(page - 1) * size..page * size].fill(0xa5);
+        std::fs::write(path, bytes).unwrap();
     }
 
     /// The card takes a write before the boards have other numbers.

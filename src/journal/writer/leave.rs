@@ -25,6 +25,8 @@ pub(super) enum Leaving {
     Unsecured,
     /// A run of which this journal does not know had our name last.
     Behind,
+    /// The journal was restored, and the broker tells nothing of what it has sent since its copy was made.
+    Copied,
     /// The disk has taken what it had refused, and nobody knows what was given out since.
     Trails,
     /// The journal is new, and the broker does not tell whether there was one before, or knows that there was: of a board whose topics were
@@ -236,6 +238,10 @@ impl Leaving {
             Self::Behind => (
                 notice::JOURNAL_BEHIND,
                 "this journal does not know the run that had the gateway's name last: it is an older copy, or another machine had the name",
+            ),
+            Self::Copied => (
+                notice::JOURNAL_BEHIND,
+                "this journal was restored from a backup with events that nobody had acknowledged, and the broker does not tell what was sent since",
             ),
             Self::Unsecured | Self::Trails => (
                 notice::JOURNAL_UNSECURED,

@@ -42,7 +42,7 @@ impl JournalWriter {
         self.look_for_numbers(known.as_ref());
         let mut known = known.unwrap_or_default();
         let left_out = self.leave_out_strangers(&mut known, MOST_BOARDS);
-        self.raise_floors_of_copy(&known);
+        self.look_at_copy(&known);
         known.retain(|board, known| self.is_beyond(board, known));
         // What a connection was told that has ended is not true any more, and nobody waits there.
         (self.beyond, self.waiting) = (known, None);
@@ -77,18 +77,6 @@ impl JournalWriter {
         let is = self.is_disputed();
         self.disputed
             .send_if_modified(|told| std::mem::replace(told, is) != is);
-    }
-
-    /// Has a restored journal know what it has sent since its copy was made, as far as the broker tells. Where another gateway had the
-    /// name, its numbers tell nothing of that.
-    fn raise_floors_of_copy(&mut self, known: &BTreeMap<String, KnownNumbers>) {
-        for (board, copied) in &self.copied {
-            let known = known.get(board).filter(|_| !self.unanswered.contains_key(board));
-            if let Some(sent) = known.and_then(|known| copied.sent_since(known)) {
-                let floor = self.floors.entry(board.clone()).or_default();
-                *floor = sent.max(*floor);
-            }
-        }
     }
 
     /// True where a broker knows numbers of a board that the journal does not, or under which its events were sent.

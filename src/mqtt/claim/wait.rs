@@ -14,7 +14,7 @@ impl NameClaim {
     }
 
     /// True where the holder was a process before this one that had our journal, and so is gone.
-    fn was_ours(&self) -> bool {
+    pub(super) fn was_ours(&self) -> bool {
         let Some(info) = &self.info else {
             return false;
         };
@@ -34,7 +34,7 @@ impl NameClaim {
 
     pub(super) fn stand_by(&mut self, now: Instant) {
         self.stage = Stage::StandingBy(now + AGAIN);
-        self.silent_since = None;
+        (self.silent_since, self.has_stood_by) = (None, true);
     }
 
     fn longest_silence(&self) -> Duration {
@@ -54,7 +54,7 @@ impl NameClaim {
             return self.ask(now);
         }
         self.stage = Stage::Holding;
-        self.question.is_owed = false;
+        (self.question.is_owed, self.has_stood_by) = (false, false);
         self.silent_since = None;
         if let Some((host, _)) = self.awaited.take() {
             tracing::info!("the gateway of our name on {host} gave no sign of life: this one takes the name");
