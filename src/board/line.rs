@@ -59,6 +59,8 @@ pub struct Line {
     pub plies: Plies,
     /// The position to which the half-moves lead.
     pub stand: Arc<Stand>,
+    /// The position is not the one to which the half-moves lead: pieces were displaced, and stay where they stand.
+    is_displaced: bool,
     /// The half-moves that may be played from there, once somebody has asked.
     moves: OnceLock<Arc<[Move]>>,
     /// Presses whose half-moves have not been seen yet, the oldest first.
@@ -89,6 +91,7 @@ impl Line {
         Self {
             plies: Plies::default(),
             stand,
+            is_displaced: false,
             moves: OnceLock::new(),
             pending: Vec::new(),
             bill: Bill::default(),
@@ -267,6 +270,7 @@ impl Line {
             pressed,
             missed: 0.0,
             stand: stand.clone(),
+            made_in: self.is_displaced.then(|| self.stand.clone()),
         });
         Self {
             plies,
@@ -276,6 +280,7 @@ impl Line {
             differing,
             faults,
             stand,
+            is_displaced: false,
             moves: OnceLock::new(),
             born: now,
             wrong_since,
@@ -337,6 +342,18 @@ impl Line {
             && owes(self) == owes(other)
     }
 
+    /// This line, where pieces were displaced and play goes on from `placement`, which stands on the board.
+    pub(super) fn displaced_as(&self, placement: &Placement, sensed: &Sensed) -> Self {
+        let mut line = self.clone();
+        line.stand = Arc::new(self.stand.with_placement(placement));
+        line.is_displaced = true;
+        line.moves = OnceLock::new();
+        line.faults.fall = None;
+        line.hold_against(Bitboard::FULL, sensed);
+        line.trail &= line.differing;
+        line
+    }
+
     /// This line without its last half-move. The squares of that half-move then differ, as a rule.
     #[must_use]
     pub fn without_last(&self, base: &Arc<Stand>, sensed: &Sensed, now: Millis) -> Self {
@@ -346,6 +363,7 @@ impl Line {
             .plies
             .last()
             .map_or_else(|| base.clone(), |ply| ply.stand.clone());
+        line.is_displaced = false;
         line.moves = OnceLock::new();
         line.hold_against(Bitboard::FULL, sensed);
         line.trail &= line.differing;

@@ -3,6 +3,7 @@
 
 mod grow;
 mod kept;
+mod stays;
 
 use std::sync::Arc;
 
@@ -49,6 +50,8 @@ pub struct Lines {
     pub recovering: bool,
     /// While true, readings are not explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
+    /// When the game began, or the clock was started last: what stood on the board then was seen to.
+    seen_to: Millis,
     /// Another game goes on with what is explained: nothing is here until the lines are set anew.
     left: bool,
 }
@@ -65,6 +68,7 @@ impl Lines {
             clock_runs: false,
             recovering: false,
             frozen: false,
+            seen_to: now,
             left: false,
         };
         lines.grow_all(now, sensed);
@@ -88,6 +92,12 @@ impl Lines {
             line.differs_since(now);
         }
         thawed
+    }
+
+    /// The clock was started at `now`. As [`Self::thaw`].
+    pub fn clock_started(&mut self, now: Millis) -> bool {
+        self.seen_to = now;
+        self.thaw(now)
     }
 
     /// All lines, the best first.
@@ -144,6 +154,7 @@ impl Lines {
             growth.on(squares);
             growth.suspect();
             growth.fallen();
+            growth.goes_on_displaced(squares);
         }
         self.rank(now, sensed);
     }
@@ -259,6 +270,7 @@ impl Lines {
         Growth {
             lines: &mut self.lines,
             recovering: self.recovering,
+            seen_to: self.seen_to,
             now,
             sensed,
         }

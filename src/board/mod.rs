@@ -5,6 +5,7 @@
 
 pub mod act;
 mod agree;
+mod astray;
 pub mod bill;
 pub mod bridge;
 pub mod candidate;

@@ -129,6 +129,9 @@ pub struct Ply {
     pub missed: f32,
     /// The position after it.
     pub stand: Arc<Stand>,
+    /// The position in which it was made, where that is not the one after the half-move before: pieces had been displaced, and nobody
+    /// had put them back.
+    pub made_in: Option<Arc<Stand>>,
 }
 
 impl Ply {

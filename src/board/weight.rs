@@ -55,6 +55,10 @@ pub const UNREAD_BUT_TOLD: f32 = 0.7;
 pub const DISPLACED: f32 = 4.5;
 /// A piece was taken by mistake to where its own way leads, and took as long as in a hand.
 pub const CARRIED: f32 = 8.0;
+/// Pieces were displaced, nobody puts them back, and play goes on from where they stand.
+pub const STAYS_DISPLACED: f32 = 2.0;
+/// A displaced piece is taken where it stands.
+pub const TAKEN_DISPLACED: f32 = 0.5;
 /// A half-move was read late after its press, per second: the later, the less likely it was made before the
 /// press.
 pub const LATE: f32 = 4.0;

@@ -411,7 +411,8 @@ impl Unfolding {
         }
     }
 
-    /// The half-moves for a reader of PGN. Their names are made by playing them; one that cannot be played has none.
+    /// The half-moves for a reader of PGN. Their names are made by playing them; one that cannot be played has the name of its
+    /// event, or none.
     fn readable(&self, runs: &Runs) -> Vec<PgnMove> {
         let setup = self.start.fen.parse::<Fen>().unwrap_or_default();
         let turn = setup.as_setup().turn;
@@ -420,8 +421,11 @@ impl Unfolding {
         let mut before: Option<Moment> = None;
         let mut moves = Vec::with_capacity(self.moves.len());
         for (i, (made, at)) in self.moves.iter().enumerate() {
-            let named = position.take().and_then(|here| played(here, made));
+            let here = position.take();
+            let named = here.clone().and_then(|here| played(here, made));
             let (san, after) = named.unzip();
+            // From where a displaced piece stands it is another half-move than from where it belongs.
+            let san = san.or_else(|| made.san.clone().filter(|_| here.is_some()));
             // After an illegal move that stands, readers go on from the position after it.
             position = after.or_else(|| made.fen.parse::<Fen>().ok()?.into_position(mode).ok());
             let white = (turn == Color::White) == i.is_multiple_of(2);

@@ -1,6 +1,6 @@
 //! A game as PGN, with the clock after each half-move.
 
-use shakmaty::{CastlingMode, Chess, Color, Setup, fen::Fen};
+use shakmaty::{CastlingMode, Chess, Color, Position, Setup, fen::Fen, san::San};
 
 use crate::event::GameResult;
 
@@ -143,9 +143,10 @@ impl Pgn {
         self
     }
 
-    /// The text: tags, an empty line, moves. Readers of PGN do not know illegal moves. So where one stands, the written
-    /// game begins at a position after it, and a comment has the earlier half-moves. If readers can take neither that
-    /// position nor a later one, the move text ends before it, with a comment.
+    /// The text: tags, an empty line, moves. Readers of PGN do not know illegal moves, nor pieces that were displaced. So where an
+    /// illegal move stands, or a half-move was made from where a piece had been displaced to, the written game begins at a position
+    /// after it, and a comment has the earlier half-moves. If readers can take neither that position nor a later one, the move text
+    /// ends before an illegal move, with a comment.
     #[must_use]
     pub fn text(&self) -> String {
         match self.taken_up_at() {
@@ -156,7 +157,8 @@ impl Pgn {
 
     /// The number of half-moves after which readers can take the game up, if an illegal one stands.
     fn taken_up_at(&self) -> Option<usize> {
-        let illegal = self.moves.iter().rposition(|made| made.san.is_none())?;
+        let illegal = self.moves.iter().rposition(|made| made.san.is_none());
+        let illegal = illegal.max(self.made_from_elsewhere())?;
         let mode = CastlingMode::from_chess960(self.chess960);
         let is_taken = |made: &PgnMove| {
             let fen = made.fen.parse::<Fen>().ok();
@@ -164,6 +166,24 @@ impl Pgn {
         };
         let after = self.moves[illegal..].iter().position(is_taken)?;
         Some(illegal + after + 1)
+    }
+
+    /// The last half-move that was not made in the position after the one before: pieces had been displaced, and nobody had put them
+    /// back. No reader can follow there.
+    fn made_from_elsewhere(&self) -> Option<usize> {
+        let mode = CastlingMode::from_chess960(self.chess960);
+        let position = |fen: &str| -> Option<Chess> { fen.parse::<Fen>().ok()?.into_position(mode).ok() };
+        let is_led_to = |two: &[PgnMove]| {
+            let (before, after) = (position(&two[0].fen), position(&two[1].fen));
+            let made = two[1].san.as_ref().and_then(|san| san.parse::<San>().ok());
+            let (Some(before), Some(after), Some(made)) = (before, after, made) else {
+                return true;
+            };
+            let played = made.to_move(&before).ok().and_then(|mv| before.play(mv).ok());
+            played.is_some_and(|played| played.board() == after.board())
+        };
+        let apart = self.moves.windows(2).rposition(|two| !is_led_to(two))?;
+        Some(apart + 1)
     }
 
     /// The game, begun after `ply` half-moves.
@@ -320,6 +340,34 @@ mod tests {
             "{}",
             pgn.text()
         );
+    }
+
+    #[test]
+    fn a_game_goes_on_from_where_a_displaced_piece_stood() {
+        // The knight of g1 was knocked onto g3, and went on from there.
+        let fens = [
+            "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
+            "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
+            "rnbqkbnr/pppp1ppp/8/4pN2/4P3/8/PPPP1PPP/RNBQKB1R b KQkq - 0 2",
+            "rnbqkbnr/ppp2ppp/3p4/4pN2/4P3/8/PPPP1PPP/RNBQKB1R w KQkq - 0 3",
+        ];
+        let moves = ["e4", "e5", "Nf5", "d6"].into_iter().zip(fens);
+        let mut pgn = game(
+            moves
+                .map(|(san, fen)| PgnMove {
+                    fen: fen.into(),
+                    ..made(san, None)
+                })
+                .collect(),
+        );
+        let text = pgn.text();
+        assert!(text.contains(&format!("[FEN \"{}\"]", fens[2])), "{text}");
+        assert!(
+            text.contains("{Before this position: 1. e4 e5 2. Nf5} 2... d6 *"),
+            "{text}"
+        );
+        pgn.moves.truncate(2);
+        assert!(pgn.text().ends_with("\n1. e4 e5 *\n"), "{}", pgn.text());
     }
 
     #[test]

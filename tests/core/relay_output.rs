@@ -214,8 +214,8 @@ impl Board {
                 .map(|clock| if by_white { clock.white_ms } else { clock.black_ms });
             clocks.insert(made.ply, own);
         }
-        // Behind an illegal move the game's first half-move is a later one.
-        if pgn.contains("stands") {
+        // Behind an illegal move, or one of a displaced piece, the game's first half-move is a later one.
+        if pgn.contains("stands") || pgn.contains("Before this position") {
             return;
         }
         for (ply, made) in (1..).zip(&game.moves) {

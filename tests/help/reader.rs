@@ -8,7 +8,7 @@ use std::{
 
 use dgt2mqtt::event::{Body, Event, GameResult, MoveMade};
 use serde_json::Value;
-use shakmaty::{CastlingMode, Chess, fen::Fen};
+use shakmaty::{CastlingMode, Chess, Position, fen::Fen, uci::UciMove};
 
 /// Reads every PGN below the folder with python-chess and prints one JSON object a game.
 const READER: &str = r#"
@@ -101,7 +101,26 @@ pub fn recorded(events: &[Event], game: u32) -> (Vec<String>, GameResult) {
         let fen: Result<Fen, _> = made.fen.parse();
         fen.is_ok_and(|fen| fen.into_position::<Chess>(CastlingMode::Standard).is_ok())
     };
+    // A displaced piece was moved on from where it stood.
+    let is_led_to = |before: &MoveMade, made: &MoveMade| {
+        let position = |fen: &str| -> Option<Chess> {
+            let fen: Fen = fen.parse().ok()?;
+            fen.into_position(CastlingMode::Standard).ok()
+        };
+        let (Some(here), Some(after)) = (position(&before.fen), position(&made.fen)) else {
+            return true;
+        };
+        let mv = made
+            .uci
+            .parse::<UciMove>()
+            .ok()
+            .and_then(|uci| uci.to_move(&here).ok());
+        let played = mv.and_then(|mv| here.play(mv).ok());
+        played.is_some_and(|played| played.board() == after.board())
+    };
+    let apart = moves.windows(2).rposition(|two| !is_led_to(&two[0], &two[1]));
     let illegal = moves.iter().rposition(|made| made.illegal);
+    let illegal = illegal.max(apart.map(|before| before + 1));
     let from = illegal.and_then(|illegal| {
         let after = moves[illegal..].iter().position(is_taken_up)?;
         Some(illegal + after + 1)

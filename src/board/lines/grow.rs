@@ -68,6 +68,8 @@ pub(super) struct Growth<'a> {
     pub(super) lines: &'a mut Vec<Box<Line>>,
     /// Half-moves are found after a gap in the record.
     pub(super) recovering: bool,
+    /// When the clock was started last.
+    pub(super) seen_to: Millis,
     pub(super) now: Millis,
     pub(super) sensed: &'a Sensed,
 }

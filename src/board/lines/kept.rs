@@ -24,6 +24,8 @@ pub struct KeptLines {
     aged: Millis,
     clock_runs: bool,
     frozen: bool,
+    #[serde(default)]
+    seen_to: Millis,
 }
 
 impl KeptLines {
@@ -42,6 +44,7 @@ impl KeptLines {
             aged: beam.aged,
             clock_runs: beam.clock_runs,
             frozen: beam.frozen,
+            seen_to: beam.seen_to,
         }
     }
 
@@ -64,6 +67,7 @@ impl KeptLines {
             clock_runs: false,
             recovering: false,
             frozen: self.frozen,
+            seen_to: self.seen_to,
             left: false,
         };
         lines.set_clock_runs(self.clock_runs);

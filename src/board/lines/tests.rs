@@ -236,3 +236,28 @@ fn a_knock_that_shifts_many_pieces_at_once_is_no_game() {
     board.wait(2000);
     assert_eq!(board.best(), "");
 }
+
+/// After 1.e4 e5 2.Nf3 Nc6 White's knight stands on e3, where it was pushed to, for `stands` milliseconds. Then it goes to d5.
+fn after_a_push(stands: u64) -> String {
+    let mut board = Board::new();
+    board.see(&[
+        (S::E2, 0),
+        (S::E4, 1),
+        (S::E7, 0),
+        (S::E5, 7),
+        (S::G1, 0),
+        (S::F3, 3),
+    ]);
+    board.see(&[(S::B8, 0), (S::F3, 0), (S::E3, 3), (S::C6, 9)]);
+    board.now = board.now + stands;
+    board.see(&[(S::E3, 0), (S::D5, 3)]);
+    board.now = board.now + 5000;
+    board.lines.tick(board.now, &board.sensed);
+    board.best()
+}
+
+#[test]
+fn a_piece_that_was_pushed_aside_moves_on_from_where_it_stands() {
+    assert_eq!(after_a_push(5000), "e2e4 e7e5 g1f3 b8c6 e3d5");
+    assert_eq!(after_a_push(500), "e2e4 e7e5 g1f3 b8c6", "it was in a hand");
+}

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use shakmaty::uci::UciMove;
+use shakmaty::{fen::Fen, uci::UciMove};
 
 use super::{Plies, Ply, PlyKind};
 use crate::{
@@ -32,6 +32,9 @@ struct KeptPly {
     pressed: Option<Millis>,
     #[serde(default, skip_serializing_if = "is_nothing")]
     missed: f32,
+    /// The position in which it was made, as a FEN, where the half-move before leads to another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_in: Option<String>,
 }
 
 /// A half-move in UCI, or an illegal act.
@@ -117,7 +120,11 @@ impl Ply {
     /// True when a snapshot keeps the same of both.
     fn is_same(&self, other: &Self) -> bool {
         let times = |ply: &Self| (ply.at, ply.began, ply.pressed, ply.seen, ply.landed);
-        times(self) == times(other) && self.missed == other.missed && self.kind == other.kind
+        let made_in = |ply: &Self| ply.made_in.as_ref().map(|stand| stand.placement().clone());
+        times(self) == times(other)
+            && self.missed == other.missed
+            && self.kind == other.kind
+            && made_in(self) == made_in(other)
     }
 }
 
@@ -140,11 +147,18 @@ impl KeptPly {
             landed: ply.landed,
             pressed: ply.pressed,
             missed: ply.missed,
+            made_in: ply.made_in.as_ref().map(|stand| stand.fen()),
         }
     }
 
     fn restore(&self, before: &Arc<Stand>) -> Result<Ply, String> {
-        let (kind, stand) = self.kind.restore(before)?;
+        let read = |text: &String| {
+            let fen = text.parse::<Fen>();
+            let fen = fen.map_err(|error| format!("{text:?} is no FEN: {error}"))?;
+            Ok::<_, String>(Arc::new(Stand::of_setup(fen.into_setup(), before.mode())))
+        };
+        let made_in = self.made_in.as_ref().map(read).transpose()?;
+        let (kind, stand) = self.kind.restore(made_in.as_ref().unwrap_or(before))?;
         if !self.missed.is_finite() {
             return Err(format!("a half-move that has cost {}", self.missed));
         }
@@ -157,6 +171,7 @@ impl KeptPly {
             pressed: self.pressed,
             missed: self.missed,
             stand: Arc::new(stand),
+            made_in,
         })
     }
 }

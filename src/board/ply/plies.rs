@@ -272,6 +272,7 @@ mod tests {
             pressed: None,
             missed: 0.0,
             stand: Arc::new(Stand::initial()),
+            made_in: None,
         }
     }
 

@@ -16,6 +16,32 @@ impl Sensed {
         [(self.at(square), self.since(square)), a, b, c, d]
     }
 
+    /// What `square` showed at `at`, since when, and until when; none where it shows it still. None as far back as nobody remembers.
+    #[must_use]
+    pub fn shown_at(&self, square: Square, at: Millis) -> Option<(Code, Millis, Option<Millis>)> {
+        let mut until = None;
+        for (code, since) in self.shown(square) {
+            if since <= at {
+                return Some((code, since, until));
+            }
+            until = Some(since);
+        }
+        None
+    }
+
+    /// When a piece last came to `square`, after `from`, that was read there for `ms` milliseconds or more until `now`.
+    #[must_use]
+    pub fn stood_last(&self, square: Square, from: Millis, now: Millis, ms: u64) -> Option<Millis> {
+        let mut until = now;
+        for (code, since) in self.shown(square) {
+            if !code.is_empty() && since > from && until.since(since) >= ms {
+                return Some(since);
+            }
+            until = since;
+        }
+        None
+    }
+
     /// When `code` left `square`, whatever has been read there since. None if a dump told the last change.
     #[must_use]
     pub fn left_at(&self, square: Square, code: Code) -> Option<Millis> {

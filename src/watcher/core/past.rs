@@ -153,6 +153,7 @@ impl Past {
             clock: told.clock,
             at: Millis(0),
             accepted: false,
+            made_in: None,
             landed: true,
         })
     }

@@ -22,7 +22,7 @@ pub(super) fn clock_started(world: &mut World, play: &mut Play, at: Millis) -> O
     let Some((game, mut ctx)) = play.game_and_ctx(world, at) else {
         return next;
     };
-    let stood = game.course.lines.thaw(at) || ctx.clock.stood();
+    let stood = game.course.lines.clock_started(at) || ctx.clock.stood();
     game.gap.restarts = stood && game.gap.is_open;
     game.course.lines.set_clock_runs(true);
     game.course.clock_used = true;

@@ -6,6 +6,7 @@ use shakmaty::Move;
 
 use super::{
     Made, Open,
+    back_in_place::stands_again,
     cases::Cases,
     course::Course,
     doubt::Doubt,
@@ -66,11 +67,11 @@ impl Takebacks<'_> {
     fn is_restored(&self, ctx: &mut Ctx<'_>, i: usize) -> bool {
         let open = &self.cases.open[i];
         let Some(target) = &open.target else { return false };
-        // Half-moves have been played since. Only a takeback can restore the target.
+        // Half-moves have been played since. Only a takeback can restore the target, but for pieces that were displaced.
         let later = self.course.record.plies() > open.plies_at_restoration();
         let seen = ctx.sensed.placement();
         if later {
-            return false;
+            return stands_again(ctx, open, self.course.record.stand());
         }
         if open.kind == IrregularityKind::PressWithoutMove {
             // The next half-move may begin already.

@@ -206,6 +206,7 @@ impl GameRecord {
             clock: before.map(|(clock, _)| clock),
             at: before.map_or(at, |(_, before)| before.max(at)),
             accepted: false,
+            made_in: None,
             landed: true,
         })
     }
@@ -257,6 +258,13 @@ pub(in crate::watcher) fn squares_of(uci: &str) -> Option<(Square, Square)> {
 
 /// The half-move `old`, played from `stand`; none where it cannot be played there.
 pub(super) fn follows(old: &Made, stand: &Arc<Stand>) -> Option<Made> {
+    // Nobody had put back what had been displaced.
+    let is_legal = |mv| stand.moves().contains(&mv);
+    let made_in = old
+        .made_in
+        .clone()
+        .filter(|_| !old.kind.legal().is_some_and(is_legal));
+    let stand = made_in.as_ref().unwrap_or(stand);
     let after = match &old.kind {
         PlyKind::Legal(mv) | PlyKind::Ruled(mv) | PlyKind::Recovered(mv) => {
             let found = stand.candidates().find(|candidate| candidate.mv == *mv)?;
@@ -273,6 +281,7 @@ pub(super) fn follows(old: &Made, stand: &Arc<Stand>) -> Option<Made> {
         san,
         stand: Arc::new(after),
         accepted: false,
+        made_in: made_in.clone(),
         ..old.clone()
     })
 }

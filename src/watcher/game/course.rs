@@ -78,7 +78,7 @@ impl Course {
         if let Some(start) = shown.and_then(|mv| self.record.start.allowing(mv)) {
             self.record.start = Arc::new(start);
         }
-        let before = self.record.stand().clone();
+        let before = ply.made_in.as_ref().unwrap_or(self.record.stand()).clone();
         let (uci, san) = names(&before, &ply.kind, self.record.mode());
         let former = self
             .record
@@ -97,6 +97,7 @@ impl Course {
             clock,
             at: at.or(ply.pressed).unwrap_or(ply.at),
             accepted: false,
+            made_in: ply.made_in.clone(),
             landed: ply.landed,
         };
         self.record.withdrawn.clear();
@@ -311,6 +312,7 @@ impl Course {
                 pressed: None,
                 missed: 0.0,
                 stand: made.stand,
+                made_in: made.made_in,
             };
             self.announce(ctx, &ply, made.completed_by);
         }

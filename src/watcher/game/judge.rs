@@ -39,6 +39,10 @@ const QUIET_MS: u64 = 350;
 /// If no reading fits a press after this time, the watcher asks the board for a dump.
 const ASK_MS: u64 = 400;
 
+/// What the notice of a position says that was set up while the clock stood.
+const SET_UP: &str = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If \
+                      another one was meant, stop the clock and put that up, or send `set_position`.";
+
 impl Game {
     /// Judges the oldest press that is not judged yet. Without one, looks for a move out of turn.
     pub(in crate::watcher) fn judge(&mut self, ctx: &mut Ctx<'_>) {
@@ -153,7 +157,14 @@ impl Game {
             return false;
         };
         let set_up = match SetUp::after(ctx, &self.positions(), set_up, press) {
-            SetUp::Explained => return false,
+            SetUp::Explained => {
+                let next = self.course.announced();
+                let from_there = |line: &Line| line.plies.get(next).is_some_and(|ply| ply.made_in.is_some());
+                if self.course.lines.all().any(from_there) {
+                    self.course.notice(ctx, notice::POSITION_SET_UP, SET_UP);
+                }
+                return false;
+            }
             SetUp::Stands(set_up) => {
                 self.set_up = Some(set_up);
                 return false;
@@ -165,9 +176,7 @@ impl Game {
             }
             SetUp::GoesOn(set_up) => set_up,
         };
-        let message = "While the clock stood, a position was set up that did not occur in the game, and the game goes on from there. If another \
-                       one was meant, stop the clock and put that up, or send `set_position`.";
-        self.course.notice(ctx, notice::POSITION_SET_UP, message);
+        self.course.notice(ctx, notice::POSITION_SET_UP, SET_UP);
         while let Some(index) = self.cases.find(|open| open.target.is_some() && !open.by_hand) {
             self.cases
                 .resolve(ctx, &self.course, index, Resolution::Superseded);

@@ -23,6 +23,8 @@ pub(in crate::watcher) struct Made {
     pub(in crate::watcher) at: Millis,
     /// An arbiter accepted a position after this half-move other than the one it leads to.
     pub(in crate::watcher) accepted: bool,
+    /// The position in which it was made, where that is not the one after the half-move before: pieces had been displaced.
+    pub(in crate::watcher) made_in: Option<Arc<Stand>>,
     /// The board read the piece where it went.
     pub(in crate::watcher) landed: bool,
 }

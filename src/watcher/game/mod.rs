@@ -1,5 +1,6 @@
 //! The game at one board: its record, the hypotheses that go on from it, its open irregularities.
 
+mod absent;
 pub(in crate::watcher) mod accuse;
 mod advice;
 mod after;
@@ -7,6 +8,7 @@ mod agreed;
 mod amend;
 mod answered;
 pub(in crate::watcher) mod array;
+mod back_in_place;
 mod bounced;
 pub(in crate::watcher) mod case_file;
 pub(in crate::watcher) mod cases;

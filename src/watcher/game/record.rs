@@ -158,12 +158,13 @@ impl GameRecord {
     ) -> Option<Vec<Made>> {
         let mut before = before.clone();
         let play = |(i, made): (usize, &Made)| {
-            let candidate = before
+            let made_in = made.made_in.as_ref().unwrap_or(&before);
+            let candidate = made_in
                 .candidates()
                 .find(|candidate| is_it(i, made, candidate.mv))?;
-            let stand = Arc::new(before.after(&candidate));
+            let stand = Arc::new(made_in.after(&candidate));
             let kind = PlyKind::Legal(candidate.mv);
-            let (uci, san) = names(&before, &kind, before.mode());
+            let (uci, san) = names(made_in, &kind, before.mode());
             before = stand.clone();
             Some(Made {
                 kind,

@@ -220,8 +220,10 @@ impl Game {
 
     /// Where half-move `k` of the best line was played.
     fn stand_before(&self, k: usize) -> &Stand {
+        let plies = &self.course.lines.best().plies;
         match k.checked_sub(1) {
-            Some(i) => &self.course.lines.best().plies[i].stand,
+            _ if plies[k].made_in.is_some() => plies[k].made_in.as_deref().expect("looked up"),
+            Some(i) => &plies[i].stand,
             None => self.course.record.stand_at(self.course.base),
         }
     }

@@ -3,7 +3,7 @@
 
 use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
-use super::{Made, Open, finding::Finding, glimpse::TICKS, trust::Trust};
+use super::{Made, Open, absent::rests_on_absent, finding::Finding, glimpse::TICKS, trust::Trust};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -121,6 +121,7 @@ impl Trust<'_> {
                 IrregularityKind::IllegalMove => {
                     changed_beside(ctx, finding.squares, finding.at)
                         || self.is_legal_as_shown(ctx, finding)
+                        || rests_on_absent(ctx, finding, self.turn_began(finding.ply))
                         || self.may_be_chess960(finding)
                         || self.may_have_wrong_chip(finding)
                         || self.is_check_by_stranger(finding)

@@ -27,6 +27,9 @@ pub(super) struct SavedPly {
     /// The position that an arbiter accepted after it, if that differs from the one it leads to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<String>,
+    /// The position in which it was made, if that differs from the one before: pieces had been displaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    made_in: Option<String>,
     /// The board did not read the piece where it went, so its square is a guess.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     guessed: bool,
@@ -79,10 +82,14 @@ impl SavedPly {
             act,
             guessed: !made.landed,
             accepted: made.accepted.then(|| made.stand.fen()),
+            made_in: made.made_in.as_ref().map(|stand| stand.fen()),
         }
     }
 
     pub(super) fn restore(&self, before: &Arc<Stand>, mode: CastlingMode) -> Result<Made, String> {
+        let made_in = self.made_in.as_ref().map(|text| stand(text, mode).map(Arc::new));
+        let made_in = made_in.transpose()?;
+        let before = made_in.as_ref().unwrap_or(before);
         let (kind, left) = match (self.how, &self.act) {
             (How::Illegal, None) => return Err("an illegal act that is not told".to_owned()),
             (How::Illegal, Some(act)) => {
@@ -117,6 +124,7 @@ impl SavedPly {
             clock: self.clock,
             at: self.at.0,
             accepted: self.accepted.is_some(),
+            made_in: made_in.clone(),
             landed: !self.guessed,
         })
     }

@@ -80,7 +80,8 @@ impl Course {
         let mut before = self.record.stand_at(self.base).clone();
         let (mut half_moves, mut acts) = (Vec::new(), Vec::new());
         for (n, ply) in (self.base + 1..).zip(&line.plies) {
-            let (uci, san) = names(&before, &ply.kind, self.record.mode());
+            let made_in = ply.made_in.as_ref().unwrap_or(&before);
+            let (uci, san) = names(made_in, &ply.kind, self.record.mode());
             let mark = match ply.kind {
                 PlyKind::Legal(_) => "",
                 PlyKind::Ruled(_) => " by ruling",
