@@ -28,6 +28,8 @@ pub const ELSEWHERE: f32 = 2.0;
 pub const STOOD_ELSEWHERE: f32 = 4.0;
 /// After its press the piece was taken on to another square, where its half-move leads as well.
 pub const WENT_ON: f32 = 3.0;
+/// Pieces rested elsewhere before the press: so much at the most, however long. A player may think again until he presses.
+pub const THOUGHT_AGAIN: f32 = 1.0;
 /// A late press, per second: the later it comes, the likelier it is for a later half-move.
 pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.
