@@ -3,12 +3,14 @@
 
 mod cost;
 mod kept;
+mod rested;
 pub(super) mod stood;
 
 use std::sync::{Arc, OnceLock};
 
 pub(super) use cost::{Glance, Span};
 pub use kept::KeptLine;
+use rested::Rested;
 
 use shakmaty::{Bitboard, Color, Move, Square, attacks};
 
@@ -67,6 +69,8 @@ pub struct Line {
     pub(super) pending: Vec<(Color, Millis)>,
     /// What it has cost so far.
     pub(super) bill: Bill,
+    /// What it has cost that differences lasted, by squares.
+    rested: Rested,
     /// Squares that show something else than the line says.
     pub(super) differing: Bitboard,
     /// Those of `differing` that still show a piece on its way which was read further on since.
@@ -95,6 +99,7 @@ impl Line {
             moves: OnceLock::new(),
             pending: Vec::new(),
             bill: Bill::default(),
+            rested: Rested::default(),
             differing,
             trail: Bitboard::EMPTY,
             faults: Faults::default(),
@@ -272,10 +277,11 @@ impl Line {
             stand: stand.clone(),
             made_in: self.is_displaced.then(|| self.stand.clone()),
         });
-        Self {
+        let mut line = Self {
             plies,
             pending,
             bill,
+            rested: self.rested.begun(),
             trail: (self.trail | trail) & differing,
             differing,
             faults,
@@ -286,7 +292,9 @@ impl Line {
             wrong_since,
             clock_runs: self.clock_runs,
             ranked: self.ranked,
-        }
+        };
+        line.forgive(sensed);
+        line
     }
 
     /// This line, in which the player to move has done `act`, whatever that costs: play goes on from what it left.
@@ -441,9 +449,13 @@ impl Line {
     /// `square` came to show `code`.
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         self.trail.discard(square);
-        if self.faults.hidden.contains(square) && self.placement().at(square) == code {
-            // The piece is read after all.
-            self.bill.pay(Item::SensorFault, weight::READ_AFTER_ALL);
+        if self.placement().at(square) == code && code.is_piece() {
+            // The piece is read after all. One that a pawn became, other than a queen, is known only now.
+            let price = stood::price_of_reading(&self.plies, square);
+            if self.faults.hidden.contains(square) {
+                self.bill.pay(Item::SensorFault, price.max(0.0));
+            }
+            self.bill.pay(Item::Underpromotion, price.min(0.0));
         }
         if self.faults != Faults::default() {
             // Another piece of its kind has left its square.

@@ -148,6 +148,7 @@ impl Lines {
                 }
                 line.seen(square, sensed.at(square));
             }
+            line.forgive(sensed);
         }
         if !self.frozen {
             let mut growth = self.growth(now, sensed);
@@ -186,6 +187,7 @@ impl Lines {
         }
         self.lines.extend(others.into_iter().map(Box::new));
         for line in &mut self.lines {
+            line.forgive(sensed);
             if line.is_pressed_otherwise(now, sensed) {
                 line.charge(Item::Elsewhere, weight::ELSEWHERE);
             }

@@ -30,6 +30,8 @@ pub const STOOD_ELSEWHERE: f32 = 4.0;
 pub const WENT_ON: f32 = 3.0;
 /// Hands moved pieces about, and put them back: the table was knocked, or somebody showed a variation.
 pub const PUT_BACK: f32 = 3.0;
+/// Pieces rested elsewhere before the press: so much at the most, however long. A player may think again until he presses.
+pub const THOUGHT_AGAIN: f32 = 1.0;
 /// A late press, per second: the later it comes, the likelier it is for a later half-move.
 pub const LAG: f32 = 1.0;
 /// A press for which the line has no half-move.

@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Rank, Square};
 
-use super::{GIVE_UP_MS, Line};
+use super::{GIVE_UP_MS, Line, rested::put_right};
 use crate::{
     board::{
         bill::{Bill, Item},
@@ -164,9 +164,32 @@ impl Line {
                 span.prices[usize::from(square)][usize::from(expected.contains(square))]
             };
             if nats > 0.0 {
-                self.bill.pay(Item::Lasted, nats * share);
+                let nats = nats * share;
+                self.bill.pay(Item::Lasted, nats);
+                self.rested.pay(square, nats);
             }
         }
+    }
+
+    /// Gives back what pieces have cost that rested elsewhere before the press for the last half-move ([`put_right`]).
+    pub(in crate::board) fn forgive(&mut self, sensed: &Sensed) {
+        let squares = self.rested.squares() & !self.differing;
+        if squares.is_empty() || sensed.is_felt() {
+            return;
+        }
+        // What is not read where it went, and what stands astray, is explained no better by a second thought.
+        let to = self
+            .plies
+            .last()
+            .and_then(|last| last.kind.from_to())
+            .map(|(_, to)| to);
+        let mover = Some(!self.turn());
+        let is_astray = |square: Square| Some(square) == to || sensed.at(square).color() == mover;
+        if self.differing.into_iter().any(is_astray) {
+            return;
+        }
+        let back = self.rested.give_back(put_right(&self.plies, squares, sensed));
+        self.bill.pay(Item::Lasted, -back);
     }
 
     /// What the line costs at `now`, with what differs now, in nats.

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
-use super::Line;
+use super::{Line, rested::Rested};
 use crate::{
     board::{
         bill::KeptBill,
@@ -36,6 +36,13 @@ pub struct KeptLine {
     born: Millis,
     /// Since when squares differ from the line: the earliest time, and the later times with their squares.
     wrong_since: (Millis, Vec<(KeptSquare, Millis)>),
+    /// What lasting differences have cost by squares, and what was due for second thoughts.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    rested: (Vec<(KeptSquare, f32)>, f32),
+}
+
+fn is_nothing((paid, thoughts): &(Vec<(KeptSquare, f32)>, f32)) -> bool {
+    paid.is_empty() && *thoughts == 0.0
 }
 
 impl KeptLine {
@@ -47,6 +54,8 @@ impl KeptLine {
             // A square that changed since counts from its change.
             (since > least.max(sensed.since(s))).then_some((KeptSquare(s), since))
         });
+        let paid = line.rested.paid().iter();
+        let paid = paid.map(|(square, nats)| (KeptSquare(*square), *nats));
         Self {
             last: tree.take_in(&line.plies),
             pending: line
@@ -59,6 +68,7 @@ impl KeptLine {
             faults: Some(line.faults).filter(|faults| *faults != Faults::default()),
             born: line.born,
             wrong_since: (least, later.collect()),
+            rested: (paid.collect(), line.rested.thoughts()),
         }
     }
 
@@ -81,6 +91,17 @@ impl KeptLine {
             .map(|(side, at)| ((*side).into(), *at))
             .collect();
         line.bill = self.bill.restore()?;
+        let (paid, thoughts) = &self.rested;
+        if !paid
+            .iter()
+            .map(|(_, nats)| nats)
+            .chain([thoughts])
+            .all(|nats| nats.is_finite())
+        {
+            return Err("differences that have cost no number".to_owned());
+        }
+        let paid = paid.iter().map(|(KeptSquare(square), nats)| (*square, *nats));
+        line.rested = Rested::of(paid.collect(), *thoughts);
         line.faults = self.faults.unwrap_or_default();
         let (least, later) = &self.wrong_since;
         line.wrong_since = WrongSince::new(*least);

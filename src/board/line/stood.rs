@@ -1,6 +1,6 @@
 //! Where the piece of a half-move stood: what its squares have shown tells it from one that went on.
 
-use shakmaty::{Bitboard, Square};
+use shakmaty::{Bitboard, Move, Piece, Role, Square};
 
 use crate::board::{
     placement::{Code, Placement},
@@ -8,6 +8,7 @@ use crate::board::{
     sensed::Sensed,
     weight,
 };
+use crate::time::Millis;
 
 /// A piece that was read on a square for less than this was on its way.
 pub(in crate::board) const SLID_MS: u64 = 600;
@@ -27,6 +28,19 @@ pub(super) fn price_of_unread(plies: &Plies, piece: Code, square: Square, sensed
     }
 }
 
+/// What it costs that the piece which `plies` put on `square`, and which was thought not to be read, is read. The piece of a promotion
+/// is known only then: what it cost that it is another than a queen is given back.
+pub(super) fn price_of_reading(plies: &Plies, square: Square) -> f32 {
+    let is_put = |ply: &&Ply| ply.kind.from_to().is_some_and(|(_, to)| to == square);
+    let put = plies.backwards().find(is_put).filter(|ply| !ply.landed);
+    let lesser = put.and_then(|ply| ply.kind.legal()?.promotion().filter(|role| *role != Role::Queen));
+    if lesser.is_some() {
+        -weight::UNDERPROMOTION
+    } else {
+        weight::READ_AFTER_ALL
+    }
+}
+
 /// True where `piece` was read on `square`, and no more from before the press for the half-move of `plies` that put it there: the
 /// square reads that piece, so it rather went on.
 pub(super) fn has_gone_on(plies: &Plies, piece: Code, square: Square, sensed: &Sensed) -> bool {
@@ -39,8 +53,9 @@ pub(super) fn has_gone_on(plies: &Plies, piece: Code, square: Square, sensed: &S
 }
 
 /// True where `square`, which shows something else now, had shown for a while, and since the press for it, the very piece that a
-/// half-move of `plies` put elsewhere, where it was never read but in passing: that half-move was rather another one. `silent` are the
-/// squares on which pieces are not read.
+/// half-move of `plies` put elsewhere, where it was never read but in passing, or from where it had gone on before that press: that
+/// half-move was rather another one. The same holds where a half-move put another piece of a promotion on `square` itself. `silent` are
+/// the squares on which pieces are not read.
 pub(in crate::board) fn has_stood_elsewhere(
     plies: &Plies,
     placement: &Placement,
@@ -49,20 +64,39 @@ pub(in crate::board) fn has_stood_elsewhere(
     sensed: &Sensed,
 ) -> bool {
     let was = sensed.before(square);
-    if !was.is_piece() || sensed.slack() > 0 || sensed.stood_for(square) < SLID_MS {
+    if !was.is_piece() || sensed.slack() > 0 {
         return false;
     }
     let came = sensed.since(square) - sensed.stood_for(square);
-    let in_passing = |to: Square| sensed.before(to) == was && sensed.stood_for(to) < SLID_MS;
-    let is_unread = |to: &Square| {
-        let is_gone = sensed.at(*to).is_empty() && sensed.since(*to) < came;
-        is_gone && (silent.contains(*to) || in_passing(*to))
+    let is_long = sensed.stood_for(square) >= SLID_MS;
+    let is_unread = |to: Square, pressed: Millis| {
+        let left = sensed.since(to);
+        let is_gone = sensed.at(to).is_empty() && left < came;
+        let in_passing = sensed.before(to) == was && sensed.stood_for(to) < SLID_MS;
+        let has_gone_on = sensed.before(to) == was && left < pressed;
+        is_gone && (is_long && (silent.contains(to) || in_passing) || has_gone_on)
     };
     let is_there = |ply: &Ply| {
-        let to = ply.kind.from_to().map(|(_, to)| to).filter(is_unread);
-        ply.pressed.is_some_and(|pressed| pressed < came) && to.is_some_and(|to| placement.at(to) == was)
+        let (Some(pressed), Some((_, to))) = (ply.pressed, ply.kind.from_to()) else {
+            return false;
+        };
+        let is_exchanged = is_long && to == square && is_otherwise_promoted(ply, was, square, sensed);
+        pressed < came && (placement.at(to) == was && is_unread(to, pressed) || is_exchanged)
     };
     plies.backwards().any(is_there)
+}
+
+/// True where `was`, another piece of its player's, stood where `ply` promoted a pawn, and the piece of `ply` was not read there after
+/// its press.
+fn is_otherwise_promoted(ply: &Ply, was: Code, square: Square, sensed: &Sensed) -> bool {
+    let piece = ply.stand.placement().at(square);
+    let is_promotion = ply.kind.legal().is_some_and(Move::is_promotion);
+    let is_other = |was: Piece| was.color != ply.stand.turn() && !matches!(was.role, Role::Pawn | Role::King);
+    let is_read = || {
+        ply.pressed
+            .is_some_and(|pressed| sensed.was_read_since(square, piece, pressed))
+    };
+    is_promotion && was != piece && was.piece().is_some_and(is_other) && !is_read()
 }
 
 /// True when the piece that had stood on `square`, and is not read there any more, was read on another square for a while soon after

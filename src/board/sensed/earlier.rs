@@ -56,6 +56,13 @@ impl Sensed {
         readings.find_map(|two| holds(two[1].0, two[1].1).then_some(two[0].1))
     }
 
+    /// True when `square` showed `code` at `from` or later, or shows it now.
+    #[must_use]
+    pub fn was_read_since(&self, square: Square, code: Code, from: Millis) -> bool {
+        let ended = self.ended(square, |shown, _| shown == code);
+        self.at(square) == code || ended.is_some_and(|ended| ended >= from)
+    }
+
     /// True when `square` came to show `code` at `from` or later, whatever it shows now.
     #[must_use]
     pub fn has_shown(&self, square: Square, code: Code, from: Millis) -> bool {

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     board::{
         Bill, Explanation, IllegalAct, Item, Line, Lines, Placement, PlyKind, Sensed, Stand, act::Reason,
-        candidate::castled, explain,
+        candidate::castled, explain, weight,
     },
     event::Certainty,
     laws::IrregularityKind,
@@ -327,8 +327,9 @@ pub(in crate::watcher) fn promotion_ways(
     now: Millis,
 ) -> Vec<(Line, f32)> {
     let nothing = Bill::default();
+    let unread = Bill::of(Item::Underpromotion, weight::UNDERPROMOTION);
     let target = Arc::new(before.after(&before.candidate(meant)));
-    let base = Line::new(before, sensed, now);
+    let base = Line::new(before.clone(), sensed, now);
     let put_right = if is_ruled {
         base.played(PlyKind::Ruled(meant), target.clone(), sensed, now, &nothing)
     } else {
@@ -344,9 +345,21 @@ pub(in crate::watcher) fn promotion_ways(
         // decide.
         let spare = base.played(PlyKind::Legal(meant), target, sensed, now, &nothing);
         ways.push((spare.with_unread(meant.to(), sensed), SPARE));
+        // Or another piece does, upside down: whoever turns it shows which.
+        for other in before.candidates().filter(|other| is_otherwise(other.mv, meant)) {
+            let promoted = Arc::new(before.after(&other));
+            let kind = PlyKind::Legal(other.mv);
+            let otherwise = base.played(kind, promoted, sensed, now, &unread);
+            ways.push((otherwise.with_unread(meant.to(), sensed), SPARE));
+        }
     }
     let stands = base.after_act(act, sensed, now);
     // An opponent hardly replies to a promotion that left the square empty.
     ways.push((stands, if is_empty && !stood { NOTHING_THERE } else { 0.0 }));
     ways
+}
+
+/// True where `mv` promotes the pawn of `meant` to another piece on the same square.
+fn is_otherwise(mv: Move, meant: Move) -> bool {
+    (mv.from(), mv.to()) == (meant.from(), meant.to()) && mv != meant
 }
