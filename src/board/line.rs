@@ -212,7 +212,7 @@ impl Line {
         let is_late = |pressed: Millis| at.is_some_and(|at| at.since(pressed) > LATE_MS);
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
-                && (!is_late(pressed) || self.went_on(&kind, pressed, sensed))
+                && (!is_late(pressed) || stood::went_on(&kind, self.placement(), pressed, READ_MS, sensed))
         };
         let mut pending = self.pending.clone();
         let owed = pending
@@ -428,22 +428,6 @@ impl Line {
                 .plies
                 .last()
                 .is_none_or(|last| sensed.since(square) > last.at)
-    }
-
-    /// True where the piece of this half-move stood on another square at its press, and was taken on from there: the player made
-    /// the half-move otherwise than he had pressed for.
-    fn went_on(&self, kind: &PlyKind, pressed: Millis, sensed: &Sensed) -> bool {
-        let Some((from, to)) = kind.legal().and_then(|_| kind.from_to()) else {
-            return false;
-        };
-        let piece = self.placement().at(from);
-        let stood = |square: Square| {
-            let left = sensed.seen_at(square).filter(|left| *left > pressed);
-            let came = left.map(|left| left - sensed.stood_for(square));
-            sensed.before(square) == piece && came.is_some_and(|came| came <= pressed + READ_MS)
-        };
-        let empty = !sensed.placement().occupied() & !self.placement().occupied();
-        sensed.seen_at(to).is_some_and(|came| came > pressed) && empty.into_iter().any(stood)
     }
 
     /// `square` came to show `code`.

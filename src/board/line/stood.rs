@@ -4,7 +4,7 @@ use shakmaty::{Bitboard, Move, Piece, Role, Square};
 
 use crate::board::{
     placement::{Code, Placement},
-    ply::{Plies, Ply},
+    ply::{Plies, Ply, PlyKind},
     sensed::Sensed,
     weight,
 };
@@ -39,6 +39,28 @@ pub(super) fn price_of_reading(plies: &Plies, square: Square) -> f32 {
     } else {
         weight::READ_AFTER_ALL
     }
+}
+
+/// True where the piece of the half-move `kind` from the position `from_here` stood on another square at its press, and was taken on from
+/// there: the player made the half-move otherwise than he had pressed for. A press is read at most `read` after what came before it.
+pub(super) fn went_on(
+    kind: &PlyKind,
+    from_here: &Placement,
+    pressed: Millis,
+    read: u64,
+    sensed: &Sensed,
+) -> bool {
+    let Some((from, to)) = kind.legal().and_then(|_| kind.from_to()) else {
+        return false;
+    };
+    let piece = from_here.at(from);
+    let stood = |square: Square| {
+        let left = sensed.seen_at(square).filter(|left| *left > pressed);
+        let came = left.map(|left| left - sensed.stood_for(square));
+        sensed.before(square) == piece && came.is_some_and(|came| came <= pressed + read)
+    };
+    let empty = !sensed.placement().occupied() & !from_here.occupied();
+    sensed.seen_at(to).is_some_and(|came| came > pressed) && empty.into_iter().any(stood)
 }
 
 /// True where `piece` was read on `square`, and no more from before the press for the half-move of `plies` that put it there: the
