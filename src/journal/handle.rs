@@ -37,6 +37,7 @@ pub struct Journal {
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
     identity: Arc<str>,
+    is_new: bool,
 }
 
 /// Resolves when an entry is on the disk, or refused.
@@ -63,6 +64,7 @@ impl Journal {
         let mut ready = open::open(&settings, gateway)?;
         let notices = std::mem::take(&mut ready.notices);
         let (path, identity) = (settings.path.clone(), ready.identity.as_str().into());
+        let is_new = ready.resumes.is_empty();
         let sqlite = |source| JournalError::Sqlite {
             path: path.clone(),
             source,
@@ -94,6 +96,7 @@ impl Journal {
             unsecured,
             disputed,
             identity,
+            is_new,
         };
         Ok((journal, notices))
     }
@@ -178,6 +181,12 @@ impl Journal {
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// True where the journal knew no board as it was opened: it is the first one, or the one before was lost.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Tells the journal that another gateway gives out numbers under our name. Events that the journal takes from now

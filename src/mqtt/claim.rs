@@ -55,6 +55,8 @@ pub(super) struct Ourselves {
     pub(super) journal: String,
     /// Which lock this process holds on it, if it does.
     pub(super) journal_at: Option<String>,
+    /// True where our journal knew nothing as it was opened.
+    pub(super) is_new: bool,
     pub(super) keep_alive: Duration,
 }
 
@@ -237,8 +239,7 @@ impl NameClaim {
             return;
         }
         // Another may find in the same moment that nobody is there, as after a power cut.
-        let is_known_gone = !self.may_be_online() && self.was_ours();
-        if self.has_stood_by || self.info_is_anothers() && !is_known_gone {
+        if self.has_stood_by || self.info_is_anothers() && !self.is_known_gone() {
             self.ask(now);
         } else {
             self.stage = Stage::Holding;

@@ -308,6 +308,7 @@ fn ourselves(settings: &PublisherSettings, journal: &Journal) -> Ourselves {
         host: claim::host(),
         journal: journal.identity().to_owned(),
         journal_at: settings.journal_at.clone(),
+        is_new: journal.is_new(),
         keep_alive: settings.keep_alive,
     }
 }

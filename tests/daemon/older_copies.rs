@@ -65,6 +65,16 @@ impl Scene {
             .await;
     }
 
+    /// Waits until the board has named a jump: what it took while the daemon asked for the name goes before.
+    async fn named(&self) {
+        let is_named = || {
+            self.events()
+                .iter()
+                .any(|event| event["code"] == "journal_behind")
+        };
+        self.subscriber.wait("the jump's name", |_| is_named()).await;
+    }
+
     fn assert_right(&self) {
         let told = numbered(&self.events(), "1").unwrap();
         assert!(told.len() > 6);
@@ -132,6 +142,8 @@ async fn an_image_on_a_spare_machine_gives_no_number_twice() {
     proxy.stand_still(false);
     let daemon = Daemon::start(&spare);
     scene.more(4).await;
+    // Nobody can name it later: the spare one is not started again.
+    scene.named().await;
     daemon.kill();
     let daemon = Daemon::start(&first);
     scene.more(4).await;

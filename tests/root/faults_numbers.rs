@@ -141,6 +141,24 @@ impl Scene {
         self.boards.ids.iter().map(of).collect()
     }
 
+    /// Waits until each board has named a jump so often: what it took while the daemon asked for the name goes before.
+    async fn named(&self, times: usize) {
+        let names = |event: &Value| event["code"] == "journal_behind" || event["code"] == "numbers_unknown";
+        let is_named = || {
+            let events = self.events();
+            self.boards.ids.iter().all(|id| {
+                let own = events
+                    .iter()
+                    .filter(|event| event["board"] == **id && names(event));
+                own.map(|event| event["seq"].as_u64())
+                    .collect::<BTreeSet<_>>()
+                    .len()
+                    >= times
+            })
+        };
+        self.subscriber.wait("the jump's name", |_| is_named()).await;
+    }
+
     /// Waits until an event or `health` says it.
     async fn said(&self, code: &str) {
         self.subscriber
@@ -432,10 +450,15 @@ async fn nor_does_one_that_is_removed_while_the_clock_shows_a_year_before_1970()
 async fn the_clock_shows_a_year_before_1970(mut rng: Rng, tally: &Tally) {
     let mut scene = Scene::new(Wiring::Alone, &mut rng, |folder| folder.join("state")).await;
     let state = scene.folder.path().join("state");
-    for stamp in [None, Some("-60y"), Some("-60y"), Some("-10y")] {
+    for (jumps, stamp) in [None, Some("-60y"), Some("-60y"), Some("-10y")]
+        .into_iter()
+        .enumerate()
+    {
         scene.stamp = stamp;
         let daemon = scene.start();
         scene.more(4, &mut rng).await;
+        // Nobody can name it later: the journal goes.
+        scene.named(jumps).await;
         daemon.kill();
         std::fs::remove_dir_all(&state).unwrap();
     }

@@ -11,6 +11,7 @@ fn claim(boot: &str, host: &str) -> NameClaim {
         host: host.to_owned(),
         journal: format!("journal of {host}"),
         journal_at: Some(format!("lock of {host}")),
+        is_new: false,
         keep_alive: Duration::from_secs(15),
     })
 }

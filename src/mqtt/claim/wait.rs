@@ -14,12 +14,21 @@ impl NameClaim {
     }
 
     /// True where the holder was a process before this one that had our journal, and so is gone.
-    pub(super) fn was_ours(&self) -> bool {
+    fn was_ours(&self) -> bool {
         let Some(info) = &self.info else {
             return false;
         };
         let is_same_lock = info.journal_at.is_some() && info.journal_at == self.us.journal_at;
         is_same_lock && info.journal.as_ref() == Some(&self.us.journal)
+    }
+
+    /// True where the broker says that the holder is offline, and that was a process before this one. One whose journal is lost knows it by
+    /// the machine, which has not been started since: the game that is under way must not wait.
+    pub(super) fn is_known_gone(&self) -> bool {
+        let told = self.info.as_ref().and_then(|info| info.journal_at.as_ref());
+        let [theirs, ours] = [told, self.us.journal_at.as_ref()].map(|at| at?.split_whitespace().next());
+        let is_of_this_machine = theirs.is_some() && theirs == ours;
+        !self.may_be_online() && (self.was_ours() || self.us.is_new && is_of_this_machine)
     }
 
     /// Takes a sign of life of the holder for its answer.

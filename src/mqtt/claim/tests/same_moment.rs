@@ -58,16 +58,24 @@ fn whoever_stood_by_asks_also_a_broker_that_knows_of_nobody() {
     assert!(second.holds(), "it has the name by now");
 }
 
-/// The restart of a daemon costs nothing, whether it was stopped or killed.
+/// The restart of a daemon costs nothing, whether it was stopped or killed. So it is where its journal was lost meanwhile.
 #[test]
 fn after_a_process_that_had_our_lock_and_is_offline_the_name_is_taken_at_once() {
     let now = Instant::now();
-    for (lock, holds) in [("lock of two", true), ("lock of one", false)] {
+    // The machine is told first.
+    let cases = [
+        (false, "lock of two", true),
+        (false, "lock of one", false),
+        (true, "lock of one", true),
+        (true, "elsewhere of one", false),
+    ];
+    for (is_new, lock, holds) in cases {
         let mut claim = claim("b", "two");
+        claim.us.is_new = is_new;
         let info = format!(r#"{{"boot_id":"a","journal":"journal of two","journal_at":"{lock}"}}"#);
         hears(&mut claim, topics().status(), b"offline", now);
         hears(&mut claim, topics().info(), info.as_bytes(), now);
         claim.heard(now);
-        assert_eq!(claim.holds(), holds, "{lock}");
+        assert_eq!(claim.holds(), holds, "{is_new} {lock}");
     }
 }
