@@ -173,6 +173,7 @@ pub(crate) fn weights(item: Item) -> &'static str {
         Item::SensorFault => "READ_AFTER_ALL, READ_BEFORE",
         Item::Unread => "UNREAD, UNREAD_BUT_TOLD",
         Item::Displaced => "DISPLACED, CARRIED, FELL_..., STOPPED, CAME_BACK",
+        Item::PutBack => "PUT_BACK",
         Item::Shared => "",
     }
 }
