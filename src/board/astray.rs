@@ -27,7 +27,7 @@ const KNOCKED_OVER: usize = 4;
 const MOST_ASTRAY: usize = 3;
 
 /// What stands on the board as a turn begins.
-pub(super) struct Standing {
+pub(super) struct WhatStands {
     pub(super) placement: Placement,
     /// What it costs that it stands so, besides what has been paid for that already.
     pub(super) price: f32,
@@ -44,7 +44,7 @@ struct Apart {
 
 /// What stands on the board as the player to move in `line` begins, where that is not what the line has: pieces stand elsewhere, or are
 /// read nowhere, and have been since before his turn began. What was set up until `seen_to` counts as from before.
-pub(super) fn standing(line: &Line, sensed: &Sensed, seen_to: Millis, now: Millis) -> Option<Standing> {
+pub(super) fn standing(line: &Line, sensed: &Sensed, seen_to: Millis, now: Millis) -> Option<WhatStands> {
     let belongs = line.placement();
     let last = line.plies.last()?;
     let began = (last.pressed.unwrap_or(last.at) + LIES_MS).max(seen_to).min(now);
@@ -99,7 +99,7 @@ pub(super) fn standing(line: &Line, sensed: &Sensed, seen_to: Millis, now: Milli
     }
     (1..=MOST_ASTRAY)
         .contains(&astray)
-        .then_some(Standing { placement, price })
+        .then_some(WhatStands { placement, price })
 }
 
 /// What is left to pay of `price` in `line`, where `each` has been paid for as long as it lasted, or a fall that is given up by now.

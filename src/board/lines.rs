@@ -48,6 +48,8 @@ pub struct Lines {
     pub(super) clock_runs: bool,
     /// While true, half-moves are found after a gap in the record: no update told of them.
     pub recovering: bool,
+    /// While true, a gap in the record is not explained: what stands elsewhere than in the record was hardly displaced.
+    pub gap_is_open: bool,
     /// While true, readings are not explained: the clock is stopped and pieces may be moved freely.
     pub frozen: bool,
     /// When the game began, or the clock was started last: what stood on the board then was seen to.
@@ -67,6 +69,7 @@ impl Lines {
             ranked_at: None,
             clock_runs: false,
             recovering: false,
+            gap_is_open: false,
             frozen: false,
             seen_to: now,
             left: false,
@@ -151,11 +154,14 @@ impl Lines {
             line.forgive(sensed);
         }
         if !self.frozen {
+            let is_read = !self.recovering && !self.gap_is_open;
             let mut growth = self.growth(now, sensed);
             growth.on(squares);
             growth.suspect();
             growth.fallen();
-            growth.goes_on_displaced(squares);
+            if is_read {
+                growth.goes_on_displaced(squares);
+            }
         }
         self.rank(now, sensed);
     }

@@ -6,7 +6,12 @@
 mod act;
 mod choice;
 
-use shakmaty::{CastlingMode, Chess, Color, fen::Fen, san::SanPlus, uci::UciMove};
+use shakmaty::{
+    CastlingMode, Chess, Color,
+    fen::Fen,
+    san::{San, SanPlus},
+    uci::UciMove,
+};
 
 use act::{Noted, PublicAct, Start, What};
 use choice::GameChoice;
@@ -425,7 +430,8 @@ impl Unfolding {
             let named = here.clone().and_then(|here| played(here, made));
             let (san, after) = named.unzip();
             // From where a displaced piece stands it is another half-move than from where it belongs.
-            let san = san.or_else(|| made.san.clone().filter(|_| here.is_some()));
+            let is_name = |san: &String| here.is_some() && san.parse::<San>().is_ok();
+            let san = san.or_else(|| made.san.clone().filter(is_name));
             // After an illegal move that stands, readers go on from the position after it.
             position = after.or_else(|| made.fen.parse::<Fen>().ok()?.into_position(mode).ok());
             let white = (turn == Color::White) == i.is_multiple_of(2);

@@ -105,7 +105,8 @@ pub fn recorded(events: &[Event], game: u32) -> (Vec<String>, GameResult) {
     let is_led_to = |before: &MoveMade, made: &MoveMade| {
         let position = |fen: &str| -> Option<Chess> {
             let fen: Fen = fen.parse().ok()?;
-            fen.into_position(CastlingMode::Standard).ok()
+            let standard = fen.clone().into_position(CastlingMode::Standard).ok();
+            standard.or_else(|| fen.into_position(CastlingMode::Chess960).ok())
         };
         let (Some(here), Some(after)) = (position(&before.fen), position(&made.fen)) else {
             return true;

@@ -66,6 +66,7 @@ impl KeptLines {
             ranked_at: None,
             clock_runs: false,
             recovering: false,
+            gap_is_open: false,
             frozen: self.frozen,
             seen_to: self.seen_to,
             left: false,

@@ -78,11 +78,7 @@ impl Growth<'_> {
             step.pay(Item::AtOnce, evidence.at_once(&candidate));
             step.pay(Item::Underpromotion, evidence.unseen_role(&candidate));
             let stand = Arc::new(displaced.stand.after(&candidate));
-            let kind = if self.recovering {
-                PlyKind::Recovered(candidate.mv)
-            } else {
-                PlyKind::Legal(candidate.mv)
-            };
+            let kind = PlyKind::Legal(candidate.mv);
             displaced.played(kind, stand, sensed, self.now, &step)
         });
         grown.collect()

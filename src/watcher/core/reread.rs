@@ -102,6 +102,7 @@ pub(super) fn explain(sensed: &Sensed, play: &mut Play, now: Millis, changed: Bi
         Phase::Game(game) => {
             game.silence.end();
             game.unread.read_again(&game.course, changed, sensed);
+            game.course.lines.gap_is_open = game.gap.unbridged.is_some();
             game.course.lines.changed(now, sensed, changed);
         }
         Phase::Waiting(setup) => {
@@ -158,6 +159,6 @@ fn lost_updates(world: &World, play: &mut Play, now: Millis) {
         &mut ctx,
         &mut game.course,
         &mut game.doubt,
-        gap::Reach::within(limits),
+        gap::GapSearch::within(limits),
     );
 }

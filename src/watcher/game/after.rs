@@ -71,7 +71,7 @@ impl Takebacks<'_> {
         let later = self.course.record.plies() > open.plies_at_restoration();
         let seen = ctx.sensed.placement();
         if later {
-            return stands_again(ctx, open, self.course.record.stand());
+            return stands_again(ctx, open, self.course.record.stand(), RESTORED_MS);
         }
         if open.kind == IrregularityKind::PressWithoutMove {
             // The next half-move may begin already.

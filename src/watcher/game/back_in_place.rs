@@ -2,7 +2,7 @@
 
 use shakmaty::{Bitboard, Square};
 
-use super::{Open, after::RESTORED_MS};
+use super::Open;
 use crate::{
     board::{Placement, Stand},
     laws::IrregularityKind,
@@ -10,8 +10,8 @@ use crate::{
 };
 
 /// True when the pieces that `open` says were displaced stand again where they belong, and the game has reached `stand`: the squares in
-/// question show what it has there, and none of the pieces has gone on.
-pub(super) fn stands_again(ctx: &mut Ctx<'_>, open: &Open, stand: &Stand) -> bool {
+/// question show what it has there, for `ms` milliseconds, and none of the pieces has gone on.
+pub(super) fn stands_again(ctx: &mut Ctx<'_>, open: &Open, stand: &Stand, ms: u64) -> bool {
     use IrregularityKind::{DisplacedPieceFound, PiecesDisplaced};
     let Some(target) = open.target.as_ref().map(|target| target.placement()) else {
         return false;
@@ -28,5 +28,5 @@ pub(super) fn stands_again(ctx: &mut Ctx<'_>, open: &Open, stand: &Stand) -> boo
         return false;
     }
     let since = squares.into_iter().map(|square| ctx.sensed.since(square)).max();
-    since.is_some_and(|since| ctx.passed(since, RESTORED_MS))
+    since.is_some_and(|since| ctx.passed(since, ms))
 }

@@ -2,7 +2,7 @@
 
 mod search;
 
-pub(in crate::watcher) use self::search::Reach;
+pub(in crate::watcher) use self::search::GapSearch;
 pub(super) use self::search::recovered;
 use self::search::{bridged, distinct, exchanged_unseen, said_otherwise};
 use super::{
@@ -134,10 +134,10 @@ impl Gap {
         ctx: &mut Ctx<'_>,
         course: &mut Course,
         doubt: &mut Doubt,
-        Reach {
+        GapSearch {
             limits,
             may_be_put_right,
-        }: Reach,
+        }: GapSearch,
     ) {
         course.lines.grow_all(ctx.now, ctx.sensed);
         let best = course.lines.best();
@@ -322,7 +322,7 @@ impl Gap {
     /// What is searched after a gap. Where an irregularity is open, the players have hardly played on, so the search
     /// is short. So it is where the clock shows that there was no time for more: all half-moves but the last were
     /// pressed.
-    fn reach(&self, ctx: &Ctx<'_>, cases: &Cases) -> Reach {
+    fn reach(&self, ctx: &Ctx<'_>, cases: &Cases) -> GapSearch {
         let mut at_work = cases.at_board();
         let may_be_put_right = !at_work.all(|open| open.kind == IrregularityKind::PressWithoutMove);
         let plies = if may_be_put_right { 2 } else { self.most_unseen() };
@@ -330,7 +330,7 @@ impl Gap {
             plies: self.missed_plies(ctx).map_or(plies, |missed| plies.min(missed)),
             ..bridge::Limits::default()
         };
-        Reach {
+        GapSearch {
             limits,
             may_be_put_right,
         }

@@ -8,7 +8,7 @@ use super::{
     cases::Cases,
     course::Course,
     doubt::Doubt,
-    gap::{Gap, Reach},
+    gap::{Gap, GapSearch},
     positions::Positions,
     unread::Unread,
 };
@@ -46,7 +46,7 @@ pub(super) fn is_set_up(
         plies: UNCLOCKED,
         ..bridge::Limits::default()
     };
-    gap.bridge(ctx, course, doubt, Reach::within(limits));
+    gap.bridge(ctx, course, doubt, GapSearch::within(limits));
     !explains(course)
 }
 

@@ -28,13 +28,13 @@ const CONTRADICTED: f32 = 0.5;
 
 /// How far a search goes, and from where.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::watcher) struct Reach {
+pub(in crate::watcher) struct GapSearch {
     pub(in crate::watcher) limits: Limits,
     /// Pieces may have been put back in the gap that stood wrong before it: an irregularity is open.
     pub(in crate::watcher) may_be_put_right: bool,
 }
 
-impl Reach {
+impl GapSearch {
     /// A search of a game in which nothing was to be put right.
     pub(in crate::watcher) fn within(limits: Limits) -> Self {
         Self {
