@@ -97,17 +97,14 @@ pub fn recorded(events: &[Event], game: u32) -> (Vec<String>, GameResult) {
             _ => {}
         }
     }
-    let is_taken_up = |made: &MoveMade| {
-        let fen: Result<Fen, _> = made.fen.parse();
-        fen.is_ok_and(|fen| fen.into_position::<Chess>(CastlingMode::Standard).is_ok())
+    let position = |fen: &str| -> Option<Chess> {
+        let fen: Fen = fen.parse().ok()?;
+        let standard = fen.clone().into_position(CastlingMode::Standard).ok();
+        standard.or_else(|| fen.into_position(CastlingMode::Chess960).ok())
     };
+    let is_taken_up = |made: &MoveMade| position(&made.fen).is_some();
     // A displaced piece was moved on from where it stood.
     let is_led_to = |before: &MoveMade, made: &MoveMade| {
-        let position = |fen: &str| -> Option<Chess> {
-            let fen: Fen = fen.parse().ok()?;
-            let standard = fen.clone().into_position(CastlingMode::Standard).ok();
-            standard.or_else(|| fen.into_position(CastlingMode::Chess960).ok())
-        };
         let (Some(here), Some(after)) = (position(&before.fen), position(&made.fen)) else {
             return true;
         };
