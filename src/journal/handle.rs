@@ -196,6 +196,11 @@ impl Journal {
         let _ = self.requests.send(JournalRequest::StandBy(was_sending)).await;
     }
 
+    /// Tells the journal that another broker is asked for our numbers. As [`Self::stand_by`], but nobody else had the name.
+    pub async fn ask_anew(&self, was_sending: bool) {
+        let _ = self.requests.send(JournalRequest::AskAnew(was_sending)).await;
+    }
+
     /// Tells the journal which run had our name last, before [`Self::reconcile`].
     pub async fn follow(&self, last: LastRun) {
         let _ = self.requests.send(JournalRequest::Follow(last)).await;

@@ -25,6 +25,7 @@ pub(super) enum JournalRequest {
         oneshot::Sender<BTreeSet<String>>,
     ),
     StandBy(bool),
+    AskAnew(bool),
     Follow(LastRun),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),

@@ -269,6 +269,10 @@ impl JournalWriter {
                 (self.followed, self.has_stood_by) = (None, true);
                 self.stand_by(was_sending);
             }
+            JournalRequest::AskAnew(was_sending) => {
+                self.followed = None;
+                self.stand_by(was_sending);
+            }
             JournalRequest::Follow(last) => self.last_run = Some(last),
             JournalRequest::Boot(boot) => self.begin_run(boot),
             JournalRequest::Lift(answer) => {
