@@ -30,7 +30,7 @@ impl Growth<'_> {
         let grown: Vec<Line> = self
             .lines
             .iter()
-            .flat_map(|line| self.from_where_they_stand(line, squares))
+            .flat_map(|line| self.played_where_they_stand(line, squares))
             .collect();
         let mut fresh = false;
         for line in grown {
@@ -42,7 +42,7 @@ impl Growth<'_> {
     }
 
     /// `line` with each half-move that the readings speak for from what stands on the board, and not from what it has there.
-    fn from_where_they_stand(&self, line: &Line, squares: Bitboard) -> Vec<Line> {
+    fn played_where_they_stand(&self, line: &Line, squares: Bitboard) -> Vec<Line> {
         let sensed = self.sensed;
         let us = Some(line.turn());
         let mut arrived = squares.into_iter();
