@@ -305,7 +305,7 @@ impl Lines {
         if !self.clock_runs || self.frozen || self.left {
             return;
         }
-        let least = Least::of(self.all());
+        let least = Least::of(&self.all());
         let back = |line: &Line| put_back::put_back(line, base, &least, sensed, now);
         let back: Vec<_> = self.all().filter_map(back).collect();
         if back.is_empty() {

@@ -24,7 +24,7 @@ pub(super) struct Least([f32; EXPLAINED.len()]);
 
 impl Least {
     /// The least that any of `lines` has paid.
-    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a Line> + Clone) -> Self {
+    pub(super) fn of<'a>(lines: &(impl Iterator<Item = &'a Line> + Clone)) -> Self {
         let least = |item| {
             lines
                 .clone()

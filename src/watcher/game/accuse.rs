@@ -205,7 +205,7 @@ impl FoundAtPress {
                 course.rebase(ctx, presses, vec![(line, 0.0)]);
             }
             (GoesOn::Promotion(meant), Some(act)) => {
-                let ways = promotion_ways(before, meant, is_ruled, act, ctx.sensed, ctx.now);
+                let ways = promotion_ways(&before, meant, is_ruled, act, ctx.sensed, ctx.now);
                 course.rebase(ctx, presses, ways);
             }
             (GoesOn::Castling(castling, stands), _) => {
@@ -319,7 +319,7 @@ pub(super) fn seen_at(ctx: &Ctx<'_>, course: &Course, press: &Press) -> Placemen
 /// left. Either the ruling prescribes `meant` and completes it, or the act stands, or the player put a piece
 /// on the square that the board does not read.
 pub(in crate::watcher) fn promotion_ways(
-    before: Arc<Stand>,
+    before: &Arc<Stand>,
     meant: Move,
     is_ruled: bool,
     act: IllegalAct,

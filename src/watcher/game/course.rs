@@ -78,7 +78,8 @@ impl Course {
         if let Some(start) = shown.and_then(|mv| self.record.start.allowing(mv)) {
             self.record.start = Arc::new(start);
         }
-        let before = ply.made_in.as_ref().unwrap_or(self.record.stand()).clone();
+        let made_in = ply.made_in.as_ref();
+        let before = made_in.unwrap_or_else(|| self.record.stand()).clone();
         let (uci, san) = names(&before, &ply.kind, self.record.mode());
         let former = self
             .record
