@@ -396,7 +396,7 @@ fn lines_after_restart(course: &mut Course, cases: &Cases, unread: &Sensed) {
     let mut lines = vec![nothing_done];
     for open in cases.open.iter().filter(|open| open.ply == next) {
         if let (Some(mv), Some(act)) = (open.ruled, &open.act) {
-            let ways = promotion_ways(stand, mv, true, act.clone(), unread, now);
+            let ways = promotion_ways(&stand, mv, true, act.clone(), unread, now);
             lines.extend(ways.into_iter().map(|(mut line, nats)| {
                 line.charge(Item::PutRight, nats);
                 line
