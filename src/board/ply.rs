@@ -135,6 +135,12 @@ pub struct Ply {
 }
 
 impl Ply {
+    /// True of a legal half-move that was seen to be played, and that nobody has pressed for.
+    #[must_use]
+    pub fn is_unpressed(&self) -> bool {
+        self.pressed.is_none() && matches!(self.kind, PlyKind::Legal(_))
+    }
+
     /// True when both are the same half-move, and both were pressed or neither.
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         self.kind.same_as(&other.kind) && self.pressed.is_some() == other.pressed.is_some()

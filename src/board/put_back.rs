@@ -4,14 +4,7 @@ use std::sync::Arc;
 
 use shakmaty::Bitboard;
 
-use super::{
-    bill::Item,
-    line::Line,
-    ply::{Ply, PlyKind},
-    sensed::Sensed,
-    stand::Stand,
-    weight,
-};
+use super::{bill::Item, line::Line, sensed::Sensed, stand::Stand, weight};
 use crate::time::Millis;
 
 /// So many half-moves without a press are rather none. (A player who puts back his own piece alone has thought again.)
@@ -25,20 +18,17 @@ pub(super) struct Least([f32; EXPLAINED.len()]);
 impl Least {
     /// The least that any of `lines` has paid.
     pub(super) fn of<'a>(lines: &(impl Iterator<Item = &'a Line> + Clone)) -> Self {
-        let least = |item| {
-            lines
-                .clone()
-                .map(|line| line.bill.paid_for(item))
-                .fold(f32::INFINITY, f32::min)
-        };
+        let least = |item| weight::least(lines.clone().map(|line| line.bill.paid_for(item)));
         Self(EXPLAINED.map(least))
     }
 }
 
 /// How many half-moves at the end of `line` nobody pressed for.
 pub(super) fn unpressed(line: &Line) -> usize {
-    let is_so = |ply: &&Ply| ply.pressed.is_none() && matches!(ply.kind, PlyKind::Legal(_));
-    line.plies.backwards().take_while(is_so).count()
+    line.plies
+        .backwards()
+        .take_while(|ply| ply.is_unpressed())
+        .count()
 }
 
 /// `line` without the half-moves that nobody pressed for, if the board shows again what stood before them: the lever has not moved

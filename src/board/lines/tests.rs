@@ -91,14 +91,7 @@ fn half_moves_whose_updates_are_mixed_are_told_apart() {
 fn play_goes_on_around_a_dead_square() {
     let mut board = Board::new();
     board.see(&[(S::A1, 0)]);
-    board.see(&[
-        (S::E2, 0),
-        (S::E4, 1),
-        (S::E7, 0),
-        (S::E5, 7),
-        (S::G1, 0),
-        (S::F3, 3),
-    ]);
+    board.see(&OPENING);
     assert_eq!(board.best(), "e2e4 e7e5 g1f3");
 }
 
@@ -168,18 +161,21 @@ fn what_stood_empty_beside_a_clock_that_stood_is_not_unread_as_soon_as_it_is_sta
     assert!(hidden(false, 1000), "the time before would have counted");
 }
 
+/// 1.e4 e5 2.Nf3.
+const OPENING: [(S, u8); 6] = [
+    (S::E2, 0),
+    (S::E4, 1),
+    (S::E7, 0),
+    (S::E5, 7),
+    (S::G1, 0),
+    (S::F3, 3),
+];
+
 #[test]
 fn half_moves_without_a_press_were_not_played_where_the_pieces_stand_again_as_before() {
     let mut board = Board::new();
     board.lines.set_clock_runs(true);
-    board.see(&[
-        (S::E2, 0),
-        (S::E4, 1),
-        (S::E7, 0),
-        (S::E5, 7),
-        (S::G1, 0),
-        (S::F3, 3),
-    ]);
+    board.see(&OPENING);
     board.wait(10_000);
     assert_eq!(board.best(), "e2e4 e7e5 g1f3");
     board.see(&[
@@ -240,14 +236,7 @@ fn a_knock_that_shifts_many_pieces_at_once_is_no_game() {
 /// After 1.e4 e5 2.Nf3 Nc6 White's knight stands on e3, where it was pushed to, for `stands` milliseconds. Then it goes to d5.
 fn after_a_push(stands: u64) -> String {
     let mut board = Board::new();
-    board.see(&[
-        (S::E2, 0),
-        (S::E4, 1),
-        (S::E7, 0),
-        (S::E5, 7),
-        (S::G1, 0),
-        (S::F3, 3),
-    ]);
+    board.see(&OPENING);
     board.see(&[(S::B8, 0), (S::F3, 0), (S::E3, 3), (S::C6, 9)]);
     board.now = board.now + stands;
     board.see(&[(S::E3, 0), (S::D5, 3)]);

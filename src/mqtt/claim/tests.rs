@@ -334,14 +334,20 @@ fn a_word_of_an_older_program_is_understood_and_ours_tells_the_journal() {
     assert_eq!(said["journal"], "journal of two");
 }
 
-#[test]
-fn one_that_stands_by_takes_a_name_that_fell_silent_when_the_broker_would_have_noticed() {
-    let start = Instant::now();
+/// One that holds the name, and one that has asked and stands by.
+fn holder_and_second(start: Instant) -> (NameClaim, NameClaim) {
     let (mut first, mut second) = (claim("z", "one"), claim("a", "two"));
     first.heard(start);
     found(&mut second, "z", start);
     tell(&mut second, &mut first, start);
     tell(&mut first, &mut second, start);
+    (first, second)
+}
+
+#[test]
+fn one_that_stands_by_takes_a_name_that_fell_silent_when_the_broker_would_have_noticed() {
+    let start = Instant::now();
+    let (_, mut second) = holder_and_second(start);
     // The first falls silent, and no will is set right.
     assert_eq!(takes(&mut second, start), Some(AGAIN + UNHEARD));
 }

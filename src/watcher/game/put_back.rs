@@ -1,10 +1,7 @@
 //! Pieces that hands moved about and put back while the clock ran: nothing was played.
 
 use super::course::Course;
-use crate::{
-    board::{Ply, PlyKind},
-    watcher::ctx::Ctx,
-};
+use crate::watcher::ctx::Ctx;
 
 /// For so many half-moves without a press it stays open whether they were played.
 const OPEN: usize = 24;
@@ -24,7 +21,6 @@ pub(super) fn held(ctx: &Ctx<'_>, course: &Course) -> usize {
     }
     let plies = &course.lines.best().plies;
     let said = plies.len().min(course.announced());
-    let is_open = |ply: &&Ply| ply.pressed.is_none() && matches!(ply.kind, PlyKind::Legal(_));
     let last = plies.backwards().skip(plies.len() - said);
-    said - last.take(OPEN).take_while(is_open).count()
+    said - last.take(OPEN).take_while(|ply| ply.is_unpressed()).count()
 }

@@ -221,11 +221,11 @@ impl Game {
     /// Where half-move `k` of the best line was played.
     fn stand_before(&self, k: usize) -> &Stand {
         let plies = &self.course.lines.best().plies;
-        match k.checked_sub(1) {
-            _ if plies[k].made_in.is_some() => plies[k].made_in.as_deref().expect("looked up"),
+        let before = match k.checked_sub(1) {
             Some(i) => &plies[i].stand,
             None => self.course.record.stand_at(self.course.base),
-        }
+        };
+        plies[k].made_in.as_ref().unwrap_or(before)
     }
 
     /// False while the piece of half-move `k` is not read where it went. An update may be lost; the next dump

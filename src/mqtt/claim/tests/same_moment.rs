@@ -33,11 +33,7 @@ fn of_two_that_start_in_the_same_moment_one_gets_the_name() {
 #[test]
 fn whoever_stood_by_asks_also_a_broker_that_knows_of_nobody() {
     let start = Instant::now();
-    let (mut first, mut second) = (claim("z", "one"), claim("a", "two"));
-    first.heard(start);
-    found(&mut second, "z", start);
-    tell(&mut second, &mut first, start);
-    tell(&mut first, &mut second, start);
+    let (mut first, mut second) = holder_and_second(start);
     assert!(second.stands_by());
     let again = start + AGAIN;
     for claim in [&mut second, &mut first] {
