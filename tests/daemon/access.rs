@@ -146,7 +146,7 @@ async fn the_rights_of_the_documentation_are_enough_and_no_more() {
             .count();
         states >= count
     };
-    screen.wait("all states", |_| said(STATES.len())).await;
+    screen.until("all states", || said(STATES.len())).await;
     assert_eq!(
         station.handle.figures().refused,
         0,

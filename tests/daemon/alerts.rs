@@ -125,7 +125,7 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
     let daemon = Daemon::start(&config);
     let report = |reference: &str| format!("{{\"ref\":\"{reference}\",\"kind\":\"illegal_move\",\"ply\":1}}");
     subscriber
-        .wait("the daemon again", |_| {
+        .until("the daemon again", || {
             let births = subscriber
                 .all()
                 .into_iter()
@@ -223,7 +223,7 @@ async fn a_phone_hears_that_what_it_was_told_is_off() {
     daemon.kill();
     let daemon = Daemon::start(&config);
     subscriber
-        .wait("the daemon again", |_| {
+        .until("the daemon again", || {
             let births = subscriber.all().into_iter();
             births
                 .filter(|got| got.topic == "dgt2mqtt/gw/status" && got.text() == "online")

@@ -256,7 +256,7 @@ async fn the_wall_clock_jumps_beside_what_waits(wiring: Wiring, mut random: Rng)
         subscriber
             .publish("dgt2mqtt/gw/board/1/cmd/report", false, report, None)
             .await;
-        subscriber.wait("the reply", |_| replies().len() > n).await;
+        subscriber.until("the reply", || replies().len() > n).await;
         assert_eq!(replies()[n].json()["ok"], true, "{}", replies()[n].text());
         let (first, mut again) = (replies()[0].json(), replies()[n].json());
         let repeated = again.as_object_mut().and_then(|reply| reply.remove("repeated"));

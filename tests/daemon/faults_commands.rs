@@ -203,7 +203,7 @@ async fn commands_are_accepted(wiring: Wiring, mut random: Rng) {
         }
         let so_far = taken + refused;
         subscriber
-            .wait("the answers", |_| subscriber.all().len() == so_far + few.len())
+            .until("the answers", || subscriber.all().len() == so_far + few.len())
             .await;
         for reply in subscriber.all().iter().skip(so_far).map(broker::Got::json) {
             if reply["ok"] == true {

@@ -143,7 +143,7 @@ async fn links_are_put_in_place(mut random: Rng) {
     let moved = |events: &[Value]| events.iter().filter(|event| event["type"] == "move").count();
     let leaves = random.usize(1..game.moves().len());
     subscriber
-        .wait("half-moves", |_| moved(&heard(&subscriber, "1").events) >= leaves)
+        .until("half-moves", || moved(&heard(&subscriber, "1").events) >= leaves)
         .await;
     is_over.store(true, Ordering::Relaxed);
     let tricks = neighbour.join().unwrap();

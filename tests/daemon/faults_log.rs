@@ -96,7 +96,7 @@ async fn more_is_said_than_is_kept(broker: u16) {
         for _ in 0..AT_ONCE {
             replies.publish("dgt2mqtt/gw/cmd/ping", false, "{}", None).await;
         }
-        replies.wait("the answers", |_| pings() == sent + AT_ONCE).await;
+        replies.until("the answers", || pings() == sent + AT_ONCE).await;
     }
     replies.publish(log, false, "{}", None).await;
     let is_second = |_: &Got| {

@@ -204,7 +204,7 @@ fn events(subscriber: &Subscriber) -> Vec<Value> {
 async fn more(subscriber: &Subscriber, count: usize, rng: &mut Rng) {
     let before = events(subscriber).len();
     subscriber
-        .wait("more events", |_| events(subscriber).len() >= before + count)
+        .until("more events", || events(subscriber).len() >= before + count)
         .await;
     tokio::time::sleep(Duration::from_millis(rng.u64(0..700))).await;
 }
@@ -247,7 +247,7 @@ async fn two_have_one_name(wiring: Wiring, mut rng: Rng, tally: &Tally) {
     second.end(rng.bool());
     more(&subscriber, 2, &mut rng).await;
     subscriber
-        .wait("the right status", |_| status(&subscriber) == "online")
+        .until("the right status", || status(&subscriber) == "online")
         .await;
     second.start();
     tokio::time::sleep(Duration::from_millis(rng.u64(0..5000))).await;

@@ -47,7 +47,7 @@ async fn where_it_lets_nobody_read_a_lost_journal_gives_no_number_twice() {
         let before = events(&subscriber).len();
         let daemon = Daemon::start(&config);
         subscriber
-            .wait("events", |_| {
+            .until("events", || {
                 events(&subscriber).len() > before + 4 && jumps(&subscriber).len() >= said
             })
             .await;

@@ -72,7 +72,7 @@ async fn entities_of_a_board_that_was_renamed_are_taken_back() {
     let lie = |board| ENTITIES.map(|entity| lies(entity, board));
     let daemon = Daemon::start(&config);
     subscriber
-        .wait("the entities", |_| lie("1") == [Some(true); 7])
+        .until("the entities", || lie("1") == [Some(true); 7])
         .await;
     subscriber
         .wait("the game", |got| got.topic == "dgt2mqtt/gw/board/1/game")
@@ -84,10 +84,10 @@ async fn entities_of_a_board_that_was_renamed_are_taken_back() {
     fs::write(&config, renamed).unwrap();
     let daemon = Daemon::start(&config);
     subscriber
-        .wait("their end", |_| lie("1") == [Some(false); 7])
+        .until("their end", || lie("1") == [Some(false); 7])
         .await;
     subscriber
-        .wait("the new ones", |_| lie("2") == [Some(true); 7])
+        .until("the new ones", || lie("2") == [Some(true); 7])
         .await;
     assert!(daemon.stop());
 }

@@ -81,11 +81,11 @@ async fn is_killed_again_and_again(wiring: Wiring) {
     let before = events(&subscriber);
     let mut daemon = start(&config);
     subscriber
-        .wait("an event after the kills", |_| events(&subscriber) >= before + 2)
+        .until("an event after the kills", || events(&subscriber) >= before + 2)
         .await;
     let has_told = |id: &String| !subscriber.numbers(id).is_empty();
     subscriber
-        .wait("an event of each board", |_| boards.ids.iter().all(has_told))
+        .until("an event of each board", || boards.ids.iter().all(has_told))
         .await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     let offline = || {
@@ -97,7 +97,7 @@ async fn is_killed_again_and_again(wiring: Wiring) {
     let wills = offline();
     let stopped = Command::new("kill").arg(daemon.id().to_string()).status();
     assert!(stopped.unwrap().success());
-    subscriber.wait("offline", |_| offline() > wills).await;
+    subscriber.until("offline", || offline() > wills).await;
     assert!(
         daemon.wait().unwrap().success(),
         "a stop that was asked for is no failure"

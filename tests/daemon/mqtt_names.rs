@@ -240,7 +240,7 @@ async fn a_process_that_had_our_lock_is_not_waited_for() {
     let before = births(&subscriber);
     subscriber.publish(status, true, "online", None).await;
     subscriber
-        .wait("what it left", |_| births(&subscriber) > before)
+        .until("what it left", || births(&subscriber) > before)
         .await;
     let daemon = Daemon::start(&config);
     let deadline = Instant::now() + PATIENCE;

@@ -61,7 +61,7 @@ impl Scene {
     async fn more(&self, count: usize) {
         let before = self.events().len();
         self.subscriber
-            .wait("events", |_| self.events().len() >= before + count)
+            .until("events", || self.events().len() >= before + count)
             .await;
     }
 
@@ -72,7 +72,7 @@ impl Scene {
                 .iter()
                 .any(|event| event["code"] == "journal_behind")
         };
-        self.subscriber.wait("the jump's name", |_| is_named()).await;
+        self.subscriber.until("the jump's name", || is_named()).await;
     }
 
     fn assert_right(&self) {

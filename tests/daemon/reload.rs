@@ -92,7 +92,7 @@ fn state(subscriber: &Subscriber, topic: &str) -> Option<Got> {
 
 async fn becomes(subscriber: &Subscriber, topic: &str, word: &str) {
     subscriber
-        .wait(&format!("{topic} {word}"), |_| {
+        .until(&format!("{topic} {word}"), || {
             state(subscriber, topic).is_some_and(|got| got.text() == word)
         })
         .await;

@@ -49,7 +49,7 @@ async fn a_command_of_depth_alone_is_refused() {
                 .publish(&format!("dgt2mqtt/gw/{topic}"), false, bomb, None)
                 .await;
             // One after the other: who is flooded does not answer all.
-            subscriber.wait("a refusal", |_| refused(topic) > n).await;
+            subscriber.until("a refusal", || refused(topic) > n).await;
         }
     }
     // Also where only gateways speak.

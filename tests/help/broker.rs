@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicU32, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -197,11 +197,14 @@ pub struct Got {
     pub expiry: Option<u32>,
     pub correlation: Option<Vec<u8>>,
     pub at: Instant,
+    /// The payload, once somebody has read it: tests look at all messages again and again.
+    json: Arc<OnceLock<serde_json::Value>>,
 }
 
 impl Got {
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.payload).unwrap()
+        let read = || serde_json::from_slice(&self.payload).unwrap();
+        self.json.get_or_init(read).clone()
     }
 
     pub fn text(&self) -> String {
@@ -219,6 +222,7 @@ fn got_of(publish: Publish) -> Got {
         expiry: properties.message_expiry_interval,
         correlation: properties.correlation_data.map(|data| data.to_vec()),
         at: Instant::now(),
+        json: Arc::default(),
     }
 }
 
@@ -318,13 +322,24 @@ impl Subscriber {
 
     /// Waits until a message fits; panics with what came instead.
     pub async fn wait(&self, what: &str, fits: impl Fn(&Got) -> bool) -> Got {
+        self.look_for(what, || self.all().into_iter().find(&fits)).await
+    }
+
+    /// Waits until something is so by what came; panics with that.
+    pub async fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        self.look_for(what, || is_so().then_some(())).await;
+    }
+
+    async fn look_for<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(got) = self.all().into_iter().find(&fits) {
-                return got;
+            if let Some(found) = look() {
+                return found;
             }
-            let topics: Vec<_> = self.all().into_iter().map(|got| got.topic).collect();
-            assert!(Instant::now() < deadline, "{what} did not come; got {topics:?}");
+            if Instant::now() > deadline {
+                let topics: Vec<_> = self.all().into_iter().map(|got| got.topic).collect();
+                panic!("{what} did not come; got {topics:?}");
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

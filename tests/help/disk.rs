@@ -114,6 +114,26 @@ impl ImageDisk {
         let device = String::from_utf8(found.stdout).unwrap();
         let device = device.trim().rsplit('/').next().unwrap().to_owned();
         fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "test").unwrap();
+        while !self.is_read_only() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The same while `process` stands still. From the error until it takes no writes, which is a quarter of a second where the machine
+    /// is busy, ext4 says of some writes that it has kept them, and it has not.
+    pub fn fail_unseen_by(&self, process: u32) {
+        let signal = |name: &str| {
+            let sent = Command::new("kill").args([name, &process.to_string()]).status();
+            assert!(sent.unwrap().success());
+        };
+        signal("-STOP");
+        self.fail();
+        signal("-CONT");
+    }
+
+    fn is_read_only(&self) -> bool {
+        let system = rustix::fs::statvfs(&self.at).unwrap();
+        system.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)
     }
 
     /// Checks and mounts it again, where nobody uses it any more.
