@@ -82,13 +82,17 @@ impl Evening {
             daemon.kill();
         }
         self.page = None;
+        let before = self.log().len();
         self.daemon = Some(Daemon::start(&self.config()));
         self.page = Some(Server::start(self.broker.port, free_port(), &[]));
         for (board, players) in ["1", "2"].into_iter().zip(&self.boards) {
+            let answers = format!("board {board}: it answers");
             until("the board", PATIENCE, || {
+                // Of a daemon that was killed the broker retains that its boards are online.
+                let is_heard = self.log().get(before..)?.contains(&answers);
                 let seen = self.get(&format!("board/gw/{board}"))?;
                 let is_read = seen["online"] == true && seen["placement"].is_string();
-                (is_read && players.are_watched()).then_some(())
+                (is_heard && is_read && players.are_watched()).then_some(())
             });
         }
     }

@@ -142,7 +142,9 @@ impl Players {
 
     /// True while a host listens to what changes.
     pub fn are_watched(&self) -> bool {
-        self.table().board.is_listened_to()
+        let table = self.table();
+        // A board whose host is gone goes on reporting.
+        table.has_host && table.board.is_listened_to()
     }
 
     /// Something is done at the table. This returns when its time has passed and the line has taken what the board told,
