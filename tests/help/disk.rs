@@ -114,7 +114,7 @@ impl ImageDisk {
         let device = String::from_utf8(found.stdout).unwrap();
         let device = device.trim().rsplit('/').next().unwrap().to_owned();
         fs::write(format!("/sys/fs/ext4/{device}/trigger_fs_error"), "test").unwrap();
-        while !self.is_read_only() {
+        while fs::write(self.at.join("trial"), "").is_ok() {
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -129,11 +129,6 @@ impl ImageDisk {
         signal("-STOP");
         self.fail();
         signal("-CONT");
-    }
-
-    fn is_read_only(&self) -> bool {
-        let system = rustix::fs::statvfs(&self.at).unwrap();
-        system.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY)
     }
 
     /// Checks and mounts it again, where nobody uses it any more.
