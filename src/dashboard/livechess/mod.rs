@@ -4,6 +4,7 @@
 //! The shapes are those that public clients read. No field is added or left out, because some clients decode strictly.
 //! The half-moves come from the gateway: this module reconstructs none.
 
+mod followed;
 mod server;
 mod session;
 mod shapes;

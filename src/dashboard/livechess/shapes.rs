@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::followed::followed;
 use crate::{
     dashboard::{Board, BoardKey, Hall},
     event::{Body, GameResult},
@@ -198,18 +199,16 @@ pub(super) fn game(hall: &Hall, id: &str, now: Now) -> Option<Value> {
             _ => None,
         })
         .collect();
-    // An illegal half-move has no name, and no reader could follow what comes after it.
-    let played = if board.forfeited().is_some() {
-        &[][..]
+    let names = if board.forfeited().is_some() {
+        Vec::new()
     } else {
-        &view.san
+        followed(view.start_fen.as_deref(), view.chess960, &view.moves, &view.san)
     };
-    let names = played.iter().map_while(Option::as_ref);
     let moves: Vec<String> = (1..)
         .zip(names)
         .map(|(ply, san)| match clocks.get(&ply) {
             Some(seconds) => format!("{san} {seconds}"),
-            None => san.clone(),
+            None => san.to_owned(),
         })
         .collect();
     let number = if view.chess960 {
