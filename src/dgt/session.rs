@@ -79,7 +79,7 @@ enum Phase {
 enum Haste {
     /// Nothing: the board may be in any mode.
     None,
-    /// The board's changes, its number, its clock and its position.
+    /// The board's changes, its clock and its position.
     Asked,
     /// The same, and the board told its position.
     Answered,
@@ -319,15 +319,11 @@ impl Session {
     }
 
     /// The game of this board goes on, and a program that was killed listened to it a moment ago. Asks the board for
-    /// its changes, its clock and its position before the greeting, and first for its number: it may be another board.
+    /// its changes, its clock and its position before the greeting.
     pub fn make_haste(&mut self, now: Millis) {
-        if let Phase::Draining { until } = self.phase {
-            // The position has as much time to come as without the number.
-            let until = until + PACE;
-            self.phase = Phase::Draining { until };
+        if matches!(self.phase, Phase::Draining { .. }) {
             self.haste = Haste::Asked;
             self.ask(Command::UpdateNice);
-            self.ask(Command::Serial);
             self.ask(Command::Clock);
             self.ask(Command::Dump);
             self.pump(now);

@@ -10,7 +10,7 @@ pub(in crate::watcher) struct Contact {
     pub(super) connected: bool,
     /// The watcher goes on from a snapshot, and no link was up since.
     pub(super) succeeds: bool,
-    /// The next dump may come before the greeting, in which the board tells the rest of itself.
+    /// The next dump may come before the greeting, in which the board identifies itself.
     before_greeting: bool,
     pub(super) identity: Identity,
     pub(super) played_on: PlayedOn,
@@ -44,7 +44,7 @@ impl Contact {
     }
 
     /// The board answers. It counts as connected once it has sent all its squares, as it does where it `shows` them: by then it has
-    /// told all of itself, if it ever does. Returns what there is to tell.
+    /// identified itself, if it ever does. Returns what there is to tell.
     pub(super) fn hear(&mut self, changed: &mut StateSet, identity: &Identity, shows: bool) -> Option<Body> {
         self.identified(changed, identity);
         let shows = shows && !self.is_before_greeting();
@@ -60,9 +60,9 @@ impl Contact {
         })
     }
 
-    /// True, once, for a dump that came before the board was greeted, because the greeting could wait.
+    /// True, once, for a dump that came before the board identified itself, because the greeting could wait.
     fn is_before_greeting(&mut self) -> bool {
-        std::mem::take(&mut self.before_greeting) && self.identity.firmware.is_none()
+        std::mem::take(&mut self.before_greeting) && self.identity.serial().is_none()
     }
 
     /// Takes what the board has told of itself.

@@ -10,12 +10,11 @@ fn a_board_whose_game_goes_on_reports_throughout() {
     bench.run(5000);
     let begins = [
         (0, Command::UpdateNice),
-        (100, Command::Serial),
-        (200, Command::Clock),
-        (300, Command::Dump),
-        (400, Command::Firmware),
+        (100, Command::Clock),
+        (200, Command::Dump),
+        (300, Command::Firmware),
     ];
-    assert_eq!(bench.said[..5], begins);
+    assert_eq!(bench.said[..4], begins);
     assert_eq!(bench.times_of(Command::Reset), [0_u64; 0]);
     assert_eq!(bench.session.identity().serial(), Some("3000000001"));
     // A board that does not answer may be in any mode.
@@ -23,7 +22,7 @@ fn a_board_whose_game_goes_on_reports_throughout() {
     bench.session.link_up(bench.now);
     bench.session.make_haste(bench.now);
     bench.run(5000);
-    assert_eq!(bench.times_of(Command::Reset)[..1], [5400]);
+    assert_eq!(bench.times_of(Command::Reset)[..1], [5300]);
 }
 
 /// It tells with its first dump what it kept while nobody asked.
@@ -60,10 +59,10 @@ fn a_board_that_answers_in_haste_after_it_was_told_to_be_quiet_is_read_after_a_g
     let mut bench = Bench::new();
     bench.session.link_up(bench.now);
     bench.board.line_is_still = true;
-    bench.board.log_until = Some(bench.now + DRAIN + PACE + 50);
+    bench.board.log_until = Some(bench.now + DRAIN + 150);
     bench.session.make_haste(bench.now);
     bench.run(5000);
-    assert_eq!(bench.times_of(Command::Reset), [400]);
+    assert_eq!(bench.times_of(Command::Reset), [300]);
     assert_eq!(bench.gaps, 1);
 }
 
@@ -72,7 +71,7 @@ fn so_is_one_that_loses_its_power_after_it_answered_in_haste() {
     let mut bench = Bench::new();
     bench.session.link_up(bench.now);
     bench.session.make_haste(bench.now);
-    bench.run(DRAIN + PACE - 50);
+    bench.run(DRAIN - 50);
     (bench.board.power, bench.board.reports) = (Power::Off, false);
     bench.run(2000);
     bench.board.power = Power::On;
