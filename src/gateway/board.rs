@@ -163,7 +163,10 @@ impl BoardTask {
         };
         let mates = Mates::new(shared.mates.clone());
         let players = settings.players.clone();
-        let watcher = Watcher::new(settings, Some(snapshot));
+        let mut watcher = Watcher::new(settings, Some(snapshot));
+        if resume.is_after_start {
+            watcher.expect_another_board();
+        }
         let date = kept::date_of(&shared.journal_path, board, watcher.game().game).await;
         Self {
             date,

@@ -132,6 +132,8 @@ pub struct Resume {
     pub snapshot: Option<String>,
     /// What befell its numbers, or the journal, and what the board has not told: it tells that before anything else.
     pub untold: Vec<Notice>,
+    /// The machine was started since a daemon had the journal, or nobody knows: its ports may have other names now.
+    pub is_after_start: bool,
 }
 
 /// Where accepted events are.

@@ -23,6 +23,7 @@ mod error;
 mod handle;
 mod jump;
 mod lock;
+mod machine;
 mod numbers;
 mod open;
 mod place;
@@ -40,6 +41,7 @@ pub use entry::{
 };
 pub use error::JournalError;
 pub use handle::{Committed, Journal};
+pub(crate) use machine::run_of_machine;
 pub use place::captures;
 pub(crate) use place::former;
 pub use runs::LastRun;

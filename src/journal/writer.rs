@@ -28,6 +28,7 @@ use super::{
     error::is_damage,
     jump::Jumps,
     lock::JournalLock,
+    machine::run_of_machine,
     open::Ready,
     place::JournalPlace,
     request::JournalRequest,
@@ -68,6 +69,8 @@ pub(super) struct JournalWriter {
     /// The runs that may have sent events of this journal, and the boot id of this one.
     runs: KnownRuns,
     boot: Option<String>,
+    /// True where the machine was started since a daemon had the file, or nobody knows.
+    is_after_start: bool,
     /// The run that had our name last, until it is looked at.
     last_run: Option<LastRun>,
     /// The run of another that had our name last, above whose numbers those of all boards are by now.
@@ -144,7 +147,10 @@ impl JournalWriter {
         let last_seqs = ready.resumes.iter();
         let last_seqs = last_seqs.map(|(board, resume)| (board.clone(), resume.last_seq));
         let is_unsecured = ready.is_unsecured;
+        let machine = ready.store.machine()?;
+        let is_after_start = machine.is_none() || machine != run_of_machine();
         let mut writer = Self {
+            is_after_start,
             floors: ready.floors,
             copied: ready.store.copied()?,
             games,
@@ -254,6 +260,7 @@ impl JournalWriter {
             JournalRequest::Resume(board, answer) => {
                 let resume = self.resume(&board);
                 let _ = answer.send(Resume {
+                    is_after_start: self.is_after_start,
                     untold: self.jumps.untold(&board, resume.last_seq),
                     ..resume
                 });

@@ -226,6 +226,12 @@ impl Watcher {
         self.core.rules()
     }
 
+    /// Another board may answer at the port, as where the machine was started since and its ports got their names anew. So the board
+    /// identifies itself before its position is read, also where a game goes on.
+    pub fn expect_another_board(&mut self) {
+        self.core.contact.expect_another();
+    }
+
     /// The link to the board is open on `port`.
     pub fn handle_link_up(&mut self, now: Millis, port: &str) {
         let now = self.time(now);

@@ -117,6 +117,15 @@ impl Store {
         set_meta(&self.connection, "boot", boot)
     }
 
+    /// In which run of the machine a daemon had the file last; none where that is not known.
+    pub(crate) fn machine(&self) -> rusqlite::Result<Option<String>> {
+        meta(&self.connection, "machine")
+    }
+
+    pub(crate) fn set_machine(&self, machine: &str) -> rusqlite::Result<()> {
+        set_meta(&self.connection, "machine", machine)
+    }
+
     /// The runs that may have sent, and the one that had the file last.
     pub(crate) fn runs(&self) -> rusqlite::Result<KnownRuns> {
         let json = meta(&self.connection, "runs")?;

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{JournalWriter, leave::Leaving};
-use crate::journal::{entry::KnownNumbers, runs::LastRun};
+use crate::journal::{entry::KnownNumbers, machine::run_of_machine, runs::LastRun};
 
 impl JournalWriter {
     /// Begins the run with this boot id.
     pub(super) fn begin_run(&mut self, boot: String) {
+        let machine = run_of_machine().map_or(Ok(()), |machine| self.store.set_machine(&machine));
         // Another notice tells of a disk that takes no writes.
-        if let Err(error) = self.store.set_boot(&boot) {
+        if let Err(error) = machine.and_then(|()| self.store.set_boot(&boot)) {
             tracing::debug!(%error, "cannot leave the boot id in the journal");
         }
         self.boot = Some(boot);

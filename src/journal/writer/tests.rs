@@ -244,6 +244,21 @@ fn one_event_that_cannot_be_read_takes_no_other_along() {
     assert_eq!(writer.resume("7").last_seq, 4);
 }
 
+/// Ports may have other names then. Where nobody noted it, as an older program, nobody knows.
+#[test]
+fn a_board_is_told_whether_the_machine_was_started_since() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("j.sqlite");
+    let is_after_start = || {
+        let (mut writer, _) = writer(&path);
+        writer.begin_run("run".to_owned());
+        writer.is_after_start
+    };
+    assert_eq!([(); 3].map(|()| is_after_start()), [true, false, false]);
+    Store::open(&path).unwrap().set_machine("another").unwrap();
+    assert_eq!([(); 2].map(|()| is_after_start()), [true, false]);
+}
+
 /// A file that was taken away is open still. It is the only one until another is in its place.
 #[test]
 fn a_journal_that_cannot_be_put_in_its_place_at_once_is_put_there_whole_later() {

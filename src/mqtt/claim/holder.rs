@@ -10,7 +10,10 @@ use std::{
 
 use serde::Deserialize;
 
-use crate::{journal::LastRun, mqtt::word::Word};
+use crate::{
+    journal::{LastRun, run_of_machine},
+    mqtt::word::Word,
+};
 
 /// Some brokers look rarely whose keep-alive is over.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -78,7 +81,7 @@ pub(super) fn longest_silence(info: Option<&Info>, keep_alive: Duration, is_mute
 /// earlier one is gone. None where it holds none.
 #[must_use]
 pub fn journal_at(path: &Path) -> Option<String> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let machine = run_of_machine()?;
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
     // Where the disk takes no writes, the lock in the file is that of a process before this one.
@@ -87,5 +90,5 @@ pub fn journal_at(path: &Path) -> Option<String> {
     lock.read_to_string(&mut holder).ok()?;
     let file = lock.metadata().ok()?;
     let is_ours = holder.trim() == std::process::id().to_string();
-    is_ours.then(|| format!("{} {:x}:{:x}", boot.trim(), file.dev(), file.ino()))
+    is_ours.then(|| format!("{machine} {:x}:{:x}", file.dev(), file.ino()))
 }

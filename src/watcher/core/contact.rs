@@ -33,6 +33,11 @@ impl Contact {
         })
     }
 
+    /// Another board may answer at the port.
+    pub(in crate::watcher) fn expect_another(&mut self) {
+        self.succeeds = false;
+    }
+
     /// True, once, if a game goes on, or may begin, that another daemon watched until now. Its board may report changes all the time.
     pub(in crate::watcher) fn take_succession(&mut self, phase: &Phase) -> bool {
         std::mem::take(&mut self.succeeds) && phase.is_worth_keeping()

@@ -1,7 +1,7 @@
 use super::*;
 
 use crate::{
-    dgt::Lever,
+    dgt::{ClockReading, Lever},
     event::Event,
     time::Millis,
     watcher::{
@@ -144,6 +144,35 @@ fn it_is_known_after_a_restart_too() {
     hear(&mut watcher, 100, Message::Serial(OTHER));
     hear(&mut watcher, 200, Message::Dump(&squares(&D4_D5)));
     hear(&mut watcher, 10_000, clock(Lever::RightHigh));
+    assert_eq!(watcher.game().moves, ["e2e4"]);
+    assert_eq!(notices(&mut watcher), [notice::ANOTHER_BOARD]);
+}
+
+/// After a start of the machine two ports may have exchanged their names. The other board is a half-move ahead.
+#[test]
+fn its_position_is_read_after_its_number_where_another_may_answer() {
+    let kept = serde_json::to_string(&after_e4().snapshot()).unwrap();
+    let mut watcher = Watcher::new(Settings::default(), Some(Snapshot::kept(Some(&kept), 0)));
+    watcher.expect_another_board();
+    // It shows 1.e4 e5, and its clock that Black has pressed.
+    let shown = squares(&[(52, 0), (36, 1), (12, 0), (28, 7)]);
+    let pressed = ClockReading::of_seconds(600, 580, true, Lever::LeftHigh);
+    watcher.handle_link_up(Millis(0), "port");
+    for at in (0..12_000).step_by(20) {
+        watcher.handle_timeout(Millis(at));
+        while let Some(asked) = watcher.poll_transmit() {
+            let answer = match asked.first() {
+                Some(b'A') => Message::Clock(pressed),
+                Some(b'B') => Message::Dump(&shown),
+                Some(b'E') => Message::Serial(OTHER),
+                Some(b'M') => Message::Firmware(1, 8),
+                _ => continue,
+            };
+            let mut bytes = Vec::new();
+            answer.encode(&mut bytes);
+            watcher.handle_bytes(Millis(at), &bytes);
+        }
+    }
     assert_eq!(watcher.game().moves, ["e2e4"]);
     assert_eq!(notices(&mut watcher), [notice::ANOTHER_BOARD]);
 }
