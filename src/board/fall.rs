@@ -238,6 +238,12 @@ impl Fall {
         self.pieces().any(|piece| piece.lies.is_some() && !piece.back)
     }
 
+    /// This fall where the half-move that follows was pressed for, if it was: what lies where a reply would put it was none.
+    pub(super) fn followed(mut self, pressed: Option<Millis>) -> Self {
+        self.like_reply &= pressed.is_none_or(|pressed| pressed <= self.pressed);
+        self
+    }
+
     /// Something happened that bears the fall out. What its hypothesis pays for it changes, once, by as much as `nats` says of what
     /// has happened since. A piece that took its time to get where its own way leads was rather moved there, and nothing bears out
     /// that it fell.
