@@ -43,7 +43,7 @@ pub struct Fall {
     /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
     /// there.
     #[serde(default)]
-    pub(super) like_reply: bool,
+    pub like_reply: bool,
     /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
     #[serde(default)]
     pub(super) like_move: bool,

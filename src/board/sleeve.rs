@@ -31,9 +31,6 @@ const LEFT_MS: u64 = 250;
 const KNOCK_MS: u64 = 260;
 /// No hand lifts a piece and puts it down in so short a time.
 const AT_ONCE_MS: u64 = 60;
-/// A reply that is lifted so long before the half-move that it answers is read was none: half a scan, and a player waits to see what he
-/// answers.
-const HASTY_MS: u64 = 125;
 /// A piece that is read so long after its press was not read on its square before: a scan and the line (milliseconds).
 const LATE_MS: u64 = 300;
 /// So many of the last half-moves tell whether the players press for every half-move.
@@ -206,9 +203,10 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         };
         let lies = astray.iter().position(displaced);
         let lies = lies.map(|i| astray.swap_remove(i));
+        // A player waits to see what he answers, so what was lifted a scan before that was read was not lifted for a reply.
         let is_hasty = |lies| {
             let apart = sensed.since(lies).since(left);
-            apart > AT_ONCE_MS && left + HASTY_MS <= window.done
+            apart > AT_ONCE_MS && left + SCAN_MS <= window.done
         };
         like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code) && !is_hasty(lies));
         by_either |= left > window.pressed;
