@@ -227,8 +227,7 @@ impl Line {
         };
         // A fall that was put right ends with the next half-move.
         let last = self.plies.last().and_then(|last| last.pressed);
-        let fall = faults.fall.filter(|fall| !fall.is_past(last));
-        faults.fall = fall.map(|fall| fall.followed(pressed));
+        faults.fall = faults.fall.filter(|fall| !fall.is_past(last)).map(|fall| fall.followed(pressed));
         if kind.legal().is_none() {
             steps.into_iter().for_each(|square| faults.forget(square));
         }
