@@ -43,7 +43,7 @@ pub struct Fall {
     /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
     /// there.
     #[serde(default)]
-    pub(super) like_reply: bool,
+    pub like_reply: bool,
     /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
     #[serde(default)]
     pub(super) like_move: bool,
@@ -236,6 +236,12 @@ impl Fall {
     #[must_use]
     pub fn lies_open(&self) -> bool {
         self.pieces().any(|piece| piece.lies.is_some() && !piece.back)
+    }
+
+    /// This fall where the half-move that follows was pressed for, if it was: what lies where a reply would put it was none.
+    pub(super) fn followed(mut self, pressed: Option<Millis>) -> Self {
+        self.like_reply &= pressed.is_none_or(|pressed| pressed <= self.pressed);
+        self
     }
 
     /// Something happened that bears the fall out. What its hypothesis pays for it changes, once, by as much as `nats` says of what

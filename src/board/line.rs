@@ -207,8 +207,7 @@ impl Line {
         let mover = self.turn();
         let steps = self.placement().differing(stand.placement());
         let (began, at) = self.seen_at(steps, &stand, sensed);
-        // A half-move that was read long after a press was not made before that press. A dump does not tell
-        // when it was made.
+        // A half-move that was read long after a press was not made before it. A dump does not tell when it was made.
         let is_late = |pressed: Millis| at.is_some_and(|at| at.since(pressed) > LATE_MS);
         let in_time = |pressed: Millis| {
             began.is_none_or(|began| began.since(pressed) <= BEGUN_MS)
@@ -227,7 +226,8 @@ impl Line {
         };
         // A fall that was put right ends with the next half-move.
         let last = self.plies.last().and_then(|last| last.pressed);
-        faults.fall = faults.fall.filter(|fall| !fall.is_past(last));
+        let fall = faults.fall.filter(|fall| !fall.is_past(last));
+        faults.fall = fall.map(|fall| fall.followed(pressed));
         if kind.legal().is_none() {
             steps.into_iter().for_each(|square| faults.forget(square));
         }

@@ -194,6 +194,9 @@ impl Lines {
         self.lines.extend(others.into_iter().map(Box::new));
         for line in &mut self.lines {
             line.forgive(sensed);
+            if line.is_pressed_for_another(now, sensed) {
+                line.charge(Item::Elsewhere, weight::PRESSED_FOR_LAST);
+            }
             if line.is_pressed_otherwise(now, sensed) {
                 line.charge(Item::Elsewhere, weight::ELSEWHERE);
             }

@@ -119,11 +119,36 @@ impl Line {
         was_here && self.differing.into_iter().any(is_there)
     }
 
+    /// True where the press at `now` was for a half-move that was made in the opponent's time, and the player has lifted another piece in
+    /// his own time since: whoever presses does so for what he did last.
+    pub(super) fn is_pressed_for_another(&self, now: Millis, sensed: &Sensed) -> bool {
+        let mut last = self.plies.backwards();
+        let (Some(made), Some(before)) = (last.next(), last.next()) else {
+            return false;
+        };
+        let is_plain = matches!(made.kind, PlyKind::Legal(mv) if !mv.is_castle());
+        let Some(began) = before
+            .pressed
+            .filter(|_| is_plain && made.seen && made.pressed == Some(now))
+        else {
+            return false;
+        };
+        let is_lifted = |square: Square| {
+            let own = self.placement().at(square).color() == Some(!self.turn());
+            let left = sensed
+                .seen_at(square)
+                .filter(|_| own && sensed.at(square).is_empty());
+            left.is_some_and(|left| left > began)
+        };
+        made.at <= began && self.differing.into_iter().any(is_lifted)
+    }
+
     /// The press at `now` was for half-move `i`.
     fn complete(&mut self, i: usize, now: Millis) {
         let answered = i + 1 < self.plies.len();
         let ply = &mut self.plies[i];
         ply.pressed = Some(now);
+        self.faults.fall = self.faults.fall.map(|fall| fall.followed(Some(now)));
         if !answered {
             return;
         }

@@ -12,7 +12,7 @@ use super::{
     placement::Code,
     ply::Ply,
     row::{self, Away},
-    sensed::Sensed,
+    sensed::{SCAN_MS, Sensed},
     stand::targets,
     weight,
 };
@@ -126,6 +126,14 @@ impl Window {
         apart <= most && left.max(came) <= self.pressed
     }
 
+    /// True when a piece went onto the next square at these times, and left while the mover reached for his own piece or held it: it may
+    /// have been pushed there.
+    fn has_pushed(&self, (home, lies): (Square, Square), (left, came): (Millis, Millis)) -> bool {
+        let in_hand = self.turn_began < left && self.hand.0 <= left + SCAN_MS && left < self.done;
+        let in_turn = left <= came && came <= self.pressed + NEXT_SCAN_MS;
+        home.distance(lies) == 1 && in_hand && in_turn
+    }
+
     /// True when the piece `code` that left at `left` and arrived elsewhere at `came` was displaced.
     fn has_displaced(&self, code: Code, left: Millis, came: Millis) -> bool {
         // After the press the opponent may move pieces himself, and takes longer to do so than a knock.
@@ -183,22 +191,31 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         let displaced = |s: &Square| {
             let came = window.changed(*s, sensed).unwrap_or_else(|| sensed.since(*s));
             let knocked = sensed.slack() == 0 && window.has_knocked(left, came);
+            let pushed = sensed.slack() == 0 && window.has_pushed((home, *s), (left, came));
             let window = window.has_displaced(code, left, came);
             // A piece like the one that moved, on the square that this one has left, is rather that one, and the other has moved.
             let is_twin = moved.is_some_and(|(from, to)| *s == from && line.expects(to) == code);
             // A rook that stands where castling with that king puts it has castled.
             let has_castled = king.is_some_and(|(from, to)| castled(from, home) == [to, *s]);
             let is_other = !is_twin && !has_castled;
-            sensed.at(*s) == code && is_other && window && (knocked || !is_reply(line, home, *s, code))
+            let is_displaced = knocked || pushed || !is_reply(line, home, *s, code);
+            sensed.at(*s) == code && is_other && window && is_displaced
         };
         let lies = astray.iter().position(displaced);
         let lies = lies.map(|i| astray.swap_remove(i));
-        like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code));
+        // A player waits to see what he answers, so what was lifted a scan before that was read was not lifted for a reply.
+        let is_hasty = |lies| {
+            let apart = sensed.since(lies).since(left);
+            apart > AT_ONCE_MS && left + SCAN_MS <= window.done
+        };
+        like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code) && !is_hasty(lies));
         by_either |= left > window.pressed;
         let carried = || sensed.read_elsewhere(code, line.placement().squares_of(code), left);
-        // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along.
+        // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along, and pushes it at the most.
         let is_king = code.piece().is_some_and(|piece| piece.role == Role::King);
-        if is_king && lies.is_some() {
+        let theirs = code.color() == Some(!window.by);
+        let pushed = |lies| theirs && window.has_pushed((home, lies), (left, sensed.since(lies)));
+        if is_king && lies.is_some_and(|lies| !pushed(lies)) {
             return None;
         }
         if lies.is_some() || window.has_missing(left) && !carried() && !went_dark(left, sensed) {
@@ -354,8 +371,8 @@ pub(super) fn with_fall(line: &Line, sensed: &Sensed) -> Option<Line> {
     Some(with)
 }
 
-/// True when the mover's hand, before the press, has put a piece where no half-move of that piece leads, however long it took: it has
-/// put back on the wrong square what it had knocked over, or has pushed a piece of the opponent's.
+/// True when the mover's hand, before the press, has displaced a piece, however long it took: it has put back on the wrong square what it
+/// had knocked over, where no half-move of that piece leads, or has pushed it.
 fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
     let (left, came) = (sensed.since(piece.home), sensed.since(lies));
     let in_turn = left <= came && left < fall.pressed && came <= fall.pressed + NEXT_SCAN_MS;
@@ -365,27 +382,29 @@ fn is_in_error(line: &Line, fall: &Fall, piece: &Fallen, lies: Square, sensed: &
     let was_read = sensed.before(piece.home) == piece.code
         || castled.is_some_and(|mv| Candidate::touched(mv).contains(piece.home));
     let is_own = piece.code.color() == Some(fall.by);
-    (is_own || is_pushed(line, piece, lies, sensed))
-        && in_turn
-        && was_read
-        && !fall.two_hands
-        && !is_on_its_way(line, piece, lies)
+    let is_put = is_own && !is_on_its_way(line, piece, lies);
+    (is_put || is_pushed(line, piece, lies, sensed)) && in_turn && was_read && !fall.two_hands
 }
 
-/// True when a piece lies on the square next to its own, and the mover's hand was over the board, beside that square, as it left: a
-/// push takes longer than a knock.
+/// True when a piece lies on the square next to its own, and the mover's hand was over the board as it left: a push takes longer than a
+/// knock. A piece that lies where its own way leads was pushed if the mover had not put down his own piece, another one if his hand was
+/// beside it.
 fn is_pushed(line: &Line, piece: &Fallen, lies: Square, sensed: &Sensed) -> bool {
-    let Some(last) = line.plies.last() else {
+    let last = line.plies.last();
+    let Some((last, (from, to))) = last.and_then(|last| Some((last, last.kind.from_to()?))) else {
         return false;
     };
-    let Some((from, to)) = last.kind.from_to() else {
+    let Some(window) = Window::of(line, last, sensed) else {
         return false;
     };
+    let (left, came) = (sensed.since(piece.home), sensed.since(lies));
+    if is_on_its_way(line, piece, lies) {
+        return sensed.slack() == 0 && window.has_pushed((piece.home, lies), (left, came));
+    }
     let mut ends = [from, to].into_iter();
     let is_beside = ends.any(|square| square.distance(piece.home) <= 1);
-    let left = sensed.since(piece.home);
-    let in_hand = |window: Window| window.turn_began < left && window.has_missing(left);
-    is_beside && piece.home.distance(lies) == 1 && Window::of(line, last, sensed).is_some_and(in_hand)
+    let in_hand = window.turn_began < left && window.has_missing(left);
+    is_beside && piece.home.distance(lies) == 1 && in_hand
 }
 
 /// True when `piece` rather made a half-move than fell: it lies where its own way leads it, further than

@@ -23,6 +23,8 @@ pub const UNPRESSED: f32 = 1.5;
 pub const LATE_PRESS: f32 = 0.2;
 /// At its press the piece was read on another square than where the half-move puts it, or another piece on its square.
 pub const ELSEWHERE: f32 = 2.0;
+/// A press is for a half-move that was made in the opponent's time, though the player has lifted another piece in his own time since.
+pub const PRESSED_FOR_LAST: f32 = 4.0;
 /// The piece was read for a while on another square than where the line has it since, and not there: after its press, or after it had
 /// left its square.
 pub const STOOD_ELSEWHERE: f32 = 4.0;

@@ -43,7 +43,12 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     if fall.may_be_reply() && !fall.is_over() || told == Some(fall.pressed) {
         return None;
     }
-    let enough = if fall.is_over() { POSSIBLE } else { LIKELY };
+    // What comes back from where a reply would put it may have been moved there and back.
+    let enough = if fall.is_over() && !fall.like_reply {
+        POSSIBLE
+    } else {
+        LIKELY
+    };
     // A player has moved two pieces, and which was his half-move is unknown, or whether the other one fell.
     let is_unclear = probability < enough;
     if is_unclear && !is_noticed_at_rest(ctx, &fall, trust) || trust.is_unproven(ctx, Some(fall.pressed)) {
