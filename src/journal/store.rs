@@ -324,7 +324,7 @@ impl Store {
             let resume = Resume {
                 last_seq: row.get(1)?,
                 snapshot: row.get(2)?,
-                untold: Vec::new(),
+                ..Resume::default()
             };
             Ok((row.get(0)?, resume))
         })?;

@@ -306,7 +306,7 @@ impl JournalWriter {
         let lifted = Resume {
             last_seq: lift.last_seq(resume.last_seq),
             snapshot: lift.snapshot(resume.snapshot.as_deref()),
-            untold: Vec::new(),
+            ..Resume::default()
         };
         let pending = (lifted.last_seq, lifted.snapshot.clone());
         self.pending.snapshots.insert(board.to_owned(), pending);

@@ -1,7 +1,7 @@
 //! What the broker retains of the last holder of our name, and how long that one may live although nobody hears it.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::OpenOptions,
     io::Read as _,
     os::unix::fs::MetadataExt as _,
     path::Path,
