@@ -110,6 +110,9 @@ pub struct Fallen {
     pub lies: Option<Square>,
     /// The piece stands again where it belongs.
     pub back: bool,
+    /// Where it lay until somebody lifted it from there.
+    #[serde(with = "some_square", default)]
+    pub(super) lay: Option<Square>,
     /// After the press somebody has put it back on a wrong square.
     #[serde(default)]
     pub put: bool,
@@ -217,7 +220,7 @@ impl Fall {
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         for piece in self.pieces.iter_mut().flatten() {
             if piece.lies == Some(square) && code.is_empty() {
-                piece.lies = None;
+                (piece.lay, piece.lies) = (piece.lies, None);
             }
             piece.back |= piece.home == square && code.agrees(piece.code) && !code.is_empty();
         }
@@ -240,6 +243,11 @@ impl Fall {
         stand: &Stand,
         replies: &[Move],
     ) -> bool {
+        // Or play goes on from where it lay.
+        let goes_on = |lay: Square| {
+            code.piece()
+                .is_some_and(|piece| targets(stand.board(), lay, piece).contains(square))
+        };
         let goes = |home: Square| match code.piece() {
             // A sleeve seldom takes a king along.
             Some(piece) if piece.role == Role::King => true,
@@ -251,7 +259,9 @@ impl Fall {
                 .any(|mv| mv.to() == square && mv.from() == Some(home)),
         };
         let mut gone = self.pieces().filter(|piece| piece.code == code && !piece.back);
-        last == Some(self.pressed) && self.is_carried(square, code) && gone.all(|piece| !goes(piece.home))
+        last == Some(self.pressed)
+            && self.is_carried(square, code)
+            && gone.all(|piece| !goes(piece.home) && !piece.lay.is_some_and(goes_on))
     }
 
     /// Somebody has put the piece `code`, which fell, on `square`, where it does not belong. Returns what that costs.

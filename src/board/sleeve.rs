@@ -208,6 +208,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
                 code,
                 lies,
                 back: false,
+                lay: None,
                 put: false,
             });
         }
