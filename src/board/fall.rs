@@ -2,11 +2,12 @@
 //! that bears it out.
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{Bitboard, Color, Square};
+use shakmaty::{Bitboard, Color, Move, Role, Square};
 
 use super::{
     kept::{color, some_square, square},
     placement::Code,
+    stand::{Stand, targets},
     weight,
 };
 use crate::time::Millis;
@@ -109,6 +110,12 @@ pub struct Fallen {
     pub lies: Option<Square>,
     /// The piece stands again where it belongs.
     pub back: bool,
+    /// Where it lay until somebody lifted it from there.
+    #[serde(with = "some_square", default)]
+    pub(super) lay: Option<Square>,
+    /// After the press somebody has put it back on a wrong square.
+    #[serde(default)]
+    pub put: bool,
 }
 
 impl Fall {
@@ -213,7 +220,7 @@ impl Fall {
     pub(super) fn seen(&mut self, square: Square, code: Code) {
         for piece in self.pieces.iter_mut().flatten() {
             if piece.lies == Some(square) && code.is_empty() {
-                piece.lies = None;
+                (piece.lay, piece.lies) = (piece.lies, None);
             }
             piece.back |= piece.home == square && code.agrees(piece.code) && !code.is_empty();
         }
@@ -226,6 +233,54 @@ impl Fall {
         !self.homes().contains(square) && self.pieces().any(gone)
     }
 
+    /// True when `code` on `square` may be a piece of this fall that is gone, and no half-move has led it there: somebody has put it back on
+    /// a wrong square. The half-move at which it fell is the `last` that was pressed for. `stand` is the position, and `replies` are what
+    /// may be played from there.
+    pub(super) fn is_put(
+        &self,
+        last: Option<Millis>,
+        (square, code): (Square, Code),
+        stand: &Stand,
+        replies: &[Move],
+    ) -> bool {
+        // Or play goes on from where it lay.
+        let goes_on = |lay: Square| {
+            code.piece()
+                .is_some_and(|piece| targets(stand.board(), lay, piece).contains(square))
+        };
+        let goes = |home: Square| match code.piece() {
+            // A sleeve seldom takes a king along.
+            Some(piece) if piece.role == Role::King => true,
+            Some(piece) if piece.color == self.by => {
+                home.distance(square) > 1 && targets(stand.board(), home, piece).contains(square)
+            }
+            _ => replies
+                .iter()
+                .any(|mv| mv.to() == square && mv.from() == Some(home)),
+        };
+        let mut gone = self.pieces().filter(|piece| piece.code == code && !piece.back);
+        last == Some(self.pressed)
+            && self.is_carried(square, code)
+            && gone.all(|piece| !goes(piece.home) && !piece.lay.is_some_and(goes_on))
+    }
+
+    /// Somebody has put the piece `code`, which fell, on `square`, where it does not belong. Returns what that costs.
+    pub(super) fn put(&mut self, square: Square, code: Code) -> f32 {
+        let gone = |piece: &&mut Fallen| piece.code == code && !piece.back && piece.lies.is_none();
+        let Some(piece) = self.pieces.iter_mut().flatten().find(gone) else {
+            return 0.0;
+        };
+        piece.lies = Some(square);
+        piece.put = true;
+        weight::PUT_ASTRAY
+    }
+
+    /// True while a piece stands where somebody has put it back wrongly.
+    #[must_use]
+    pub fn is_being_put(&self) -> bool {
+        self.pieces().any(|piece| piece.put && !piece.back)
+    }
+
     /// True when a piece of this fall that belongs on `square` is still away. If a half-move moves that
     /// piece, a hand held it, and it did not fall.
     pub(super) fn misses(&self, square: Square) -> bool {
@@ -235,7 +290,8 @@ impl Fall {
     /// True when pieces came to lie where they do not belong, and are read there still.
     #[must_use]
     pub fn lies_open(&self) -> bool {
-        self.pieces().any(|piece| piece.lies.is_some() && !piece.back)
+        self.pieces()
+            .any(|piece| piece.lies.is_some() && !piece.back && !piece.put)
     }
 
     /// This fall where the half-move that follows was pressed for, if it was: what lies where a reply would put it was none.
@@ -297,17 +353,21 @@ impl Fall {
     }
 
     /// `square` shows its piece again at `now`, after nothing had been read there for `gone` milliseconds. That bears the fall out if
-    /// no half-move has followed (`last` is when the last one was pressed), or if the clock stands (`frozen`). Returns by how much
-    /// what the hypothesis pays changes, as do [`Self::lies_still`] and [`Self::clock_stopped`].
+    /// no half-move has followed (`last` is when the last one was pressed), or if the clock stands (`frozen`), and the less the more often
+    /// that piece has `blinked` before: a hand may have straightened it once. Returns by how much what the hypothesis pays changes, as do [`Self::lies_still`] and
+    /// [`Self::clock_stopped`].
     pub(super) fn came_back(
         &mut self,
         square: Square,
-        gone: u64,
+        (gone, blinked): (u64, usize),
         now: Millis,
         last: Option<Millis>,
         frozen: bool,
     ) -> f32 {
+        // What was read on a wrong square meanwhile was gone.
+        let was_put = self.pieces().any(|piece| piece.home == square && piece.put);
         let late = now.since(self.pressed + PUT_BACK_MS).min(PUT_BACK_LATE_MS) as f32;
+        let late = if was_put { 0.0 } else { late };
         let share = match last == Some(self.pressed) {
             // A piece that comes back at once was on its way before the press.
             _ if now.since(self.pressed) < NOTICED_MS => 0.0,
@@ -318,7 +378,9 @@ impl Fall {
         if !self.homes().contains(square) || gone < GONE_MS || share <= 0.0 {
             return 0.0;
         }
-        let nats = |by: BorneOut| if by.back { weight::CAME_BACK * share } else { 0.0 };
+        let by_itself = weight::BLINKED * blinked.saturating_sub(1) as f32;
+        let back = (weight::CAME_BACK * share - by_itself).max(0.0);
+        let nats = |by: BorneOut| if by.back { back } else { 0.0 };
         self.bear_out(|by| &mut by.back, nats)
     }
 

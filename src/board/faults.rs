@@ -3,7 +3,12 @@
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Move, Square};
 
-use super::{candidate::castled, fall::Fall, kept::bits, placement::Code};
+use super::{
+    candidate::castled,
+    fall::Fall,
+    kept::bits,
+    placement::{Code, Placement},
+};
 
 /// The sensor faults and the fall that a hypothesis assumes. As a rule it assumes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,20 +95,27 @@ impl Faults {
         self.fall = self.fall.filter(|fall| !fall.misses(square));
     }
 
-    /// `square` came to show `code` where `stands` belongs. `explained`: a piece of the same kind has left
-    /// another square.
-    pub(super) fn seen(&mut self, square: Square, code: Code, stands: Code, explained: bool) {
-        if !code.is_empty() && stands.agrees(code) {
+    /// `square` came to show `code`, in a position in which pieces stand as in `stands`. `is_other`: a piece of the same kind has left
+    /// another square. `is_put`: somebody has put a piece there that fell ([`Fall::is_put`]). Returns what that costs.
+    pub(super) fn seen(
+        &mut self,
+        (square, code): (Square, Code),
+        stands: &Placement,
+        is_other: bool,
+        is_put: bool,
+    ) -> f32 {
+        if !code.is_empty() && stands.at(square).agrees(code) {
             self.hidden.discard(square);
         }
         if !code.is_empty() {
             self.silent.discard(square);
         }
-        self.fall = self
-            .fall
-            .filter(|fall| explained || !fall.is_carried(square, code));
-        if let Some(fall) = &mut self.fall {
-            fall.seen(square, code);
-        }
+        let goes_on = is_other || is_put;
+        self.fall = self.fall.filter(|fall| goes_on || !fall.is_carried(square, code));
+        let Some(fall) = &mut self.fall else {
+            return 0.0;
+        };
+        fall.seen(square, code);
+        if is_put { fall.put(square, code) } else { 0.0 }
     }
 }

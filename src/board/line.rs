@@ -1,5 +1,4 @@
-//! A hypothesis: one explanation of all readings and presses, as a line of half-moves from a base that all
-//! hypotheses share.
+//! A hypothesis: one explanation of all readings and presses, as a line of half-moves from a base that all hypotheses share.
 
 mod cost;
 mod kept;
@@ -39,8 +38,8 @@ pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// No hand holds a piece that has been missing for this long.
 const HIDDEN_MS: u64 = 10_000;
 
-/// The squares between `from` and `to` that still show the piece which went there. The piece cannot stand on
-/// two squares, and it was read on `to` last: the update of its leaving is lost.
+/// The squares between `from` and `to` that still show the piece which went there. It cannot stand on two squares, and it was read on `to`
+/// last: the update of its leaving is lost.
 fn trail(from: Square, to: Square, stand: &Stand, sensed: &Sensed) -> Bitboard {
     let piece = sensed.at(to);
     if piece != stand.placement().at(to) || sensed.is_felt() {
@@ -122,8 +121,7 @@ impl Line {
         &self.faults
     }
 
-    /// What `square` shows if this line is true: the piece that stands there, unless that piece fell or is
-    /// not read.
+    /// What `square` shows if this line is true: the piece that stands there, unless that piece fell or is not read.
     #[must_use]
     pub fn expects(&self, square: Square) -> Code {
         self.faults.shown(square, self.placement().at(square))
@@ -193,8 +191,7 @@ impl Line {
         self.stand.turn()
     }
 
-    /// This line with one more half-move, at the price of `step`. That price has what it costs if the
-    /// half-move before lacks its press.
+    /// This line with one more half-move, at the price of `step`. That price has what it costs if the half-move before lacks its press.
     #[must_use]
     pub fn played(
         &self,
@@ -404,8 +401,7 @@ impl Line {
         }
     }
 
-    /// When the first and the last of the updates came that speak for the step to `stand`, if any did.
-    /// `steps` are the squares that the step changes.
+    /// When the first and the last of the updates came that speak for the step to `stand`, which changes the squares `steps`, if any did.
     fn seen_at(&self, steps: Bitboard, stand: &Stand, sensed: &Sensed) -> (Option<Millis>, Option<Millis>) {
         let shown = steps.into_iter().filter(|s| {
             let code = stand.placement().at(*s);
@@ -444,9 +440,13 @@ impl Line {
         if self.faults != Faults::default() {
             // Another piece of its kind has left its square.
             let other = |s: Square| s != square && self.expects(s) == code;
-            let explained = self.faults.fall.is_some() && self.differing.into_iter().any(other);
-            self.faults
-                .seen(square, code, self.stand.placement().at(square), explained);
+            let is_other = self.differing.into_iter().any(other);
+            let last = self.plies.last().and_then(|last| last.pressed);
+            let put = |fall: Fall| !is_other && fall.is_put(last, (square, code), &self.stand, self.moves());
+            let is_put = self.faults.fall.is_some_and(put);
+            let (faults, stands) = (&mut self.faults, self.stand.placement());
+            let price = faults.seen((square, code), stands, is_other, is_put);
+            self.bill.pay(Item::Displaced, price);
         }
         if self.expects(square).agrees(code) {
             self.differing.discard(square);
@@ -468,8 +468,8 @@ impl Line {
         }
     }
 
-    /// The squares that show a chess piece which the line does not have there: neither a hand nor a dead
-    /// square explains them. A pawn that is about to be replaced does not count.
+    /// The squares that show a chess piece which the line does not have there: neither a hand nor a dead square explains them. A pawn that
+    /// is about to be replaced does not count.
     #[must_use]
     pub fn misplaced(&self, sensed: &Sensed) -> Bitboard {
         let differing = self.differing & !self.promoting(sensed);

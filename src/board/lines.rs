@@ -136,6 +136,7 @@ impl Lines {
                 if let Some(gone) = back(square).filter(|_| stood) {
                     let gone = gone.saturating_sub(sensed.slack());
                     let last = line.plies.last().and_then(|ply| ply.pressed);
+                    let gone = (gone, sensed.blinked_before(square));
                     line.tell_fall(|fall| fall.came_back(square, gone, now, last, self.frozen));
                 }
                 if !sensed.before(square).agrees(line.expects(square))

@@ -1,5 +1,6 @@
 //! The board as the sensors say it stands, and since when.
 
+mod blinks;
 mod earlier;
 mod kept;
 mod lumps;
@@ -7,6 +8,7 @@ mod lumps;
 use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, Square};
 
+use blinks::Blinks;
 use lumps::Lumps;
 
 use super::{
@@ -79,6 +81,8 @@ pub struct Sensed {
     unheard: Unheard,
     #[serde(default)]
     lumps: Lumps,
+    #[serde(default)]
+    blinks: Blinks,
 }
 
 /// What changed while nobody read the board.
@@ -111,6 +115,7 @@ impl Default for Sensed {
             recent: Bitboard::FULL,
             slack: 0,
             lumps: Lumps::default(),
+            blinks: Blinks::default(),
             unheard: Unheard::default(),
         }
     }
@@ -151,24 +156,30 @@ impl Sensed {
         } else {
             self.last_arrival = now;
             self.ever_read.add(square);
-            self.put_down(square, code);
+            self.put_down(now, square, code);
         }
         self.by_dump.discard(square);
         self.felt |= code == Code::UNKNOWN;
         true
     }
 
-    /// A piece came to stand on `square`. It is the last piece of its kind that was lifted. A piece that was
-    /// lifted from `square` itself is not in a hand either: it is back, or taken.
-    fn put_down(&mut self, square: Square, code: Code) {
+    /// A piece came to stand on `square`. It is back, or else the last piece of its kind that was lifted. A piece that was lifted from
+    /// `square` itself is not in a hand either: it is back, or taken.
+    fn put_down(&mut self, now: Millis, square: Square, code: Code) {
+        let was_lifted = self.lifted.contains(square);
         self.lifted.discard(square);
+        if self.has_blinked(now, square, was_lifted) {
+            return;
+        }
         let like_it = self
             .lifted
             .into_iter()
             .filter(|from| code.agrees(self.before(*from)));
-        if let Some(from) = like_it.max_by_key(|from| self.since(*from)) {
+        let from = like_it.max_by_key(|from| self.since(*from));
+        if let Some(from) = from {
             self.lifted.discard(from);
         }
+        self.blinks.carry(from, square);
     }
 
     /// The board shows `placement`. Returns the squares that changed.

@@ -225,6 +225,8 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
                 code,
                 lies,
                 back: false,
+                lay: None,
+                put: false,
             });
         }
     }

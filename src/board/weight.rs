@@ -82,6 +82,10 @@ pub const STOPPED: f32 = 3.0;
 pub const LIES_AND_STOPPED: f32 = 3.5;
 /// A piece was gone for a while and is back, and nobody knows why. A fall costs so much less.
 pub const CAME_BACK: f32 = 5.0;
+/// It had been gone before, and had come back: a chip that fails now and then does so again. That it is back tells so much less.
+pub const BLINKED: f32 = 2.5;
+/// What fell is put back on a wrong square first.
+pub const PUT_ASTRAY: f32 = 1.0;
 /// The opponent presses back because of a piece that fell.
 pub const RETURNED: f32 = 3.0;
 /// A piece was carried where it may not go.

@@ -7,7 +7,7 @@ use super::{EARLIER, LIFTED_MS, SCAN_MS, Sensed};
 use crate::{board::placement::Code, time::Millis};
 
 /// What goes from one square to the next within this time stands between them, or slid.
-const HOP_MS: u64 = 50;
+pub(super) const HOP_MS: u64 = 50;
 
 impl Sensed {
     /// What `square` has shown, and since when; the last first.
@@ -122,20 +122,6 @@ impl Sensed {
             }
             _ => None,
         }
-    }
-
-    /// How often `code` was read no more on `square` since `from`, and was read there again, as far as that is remembered.
-    #[must_use]
-    pub fn flickers(&self, square: Square, code: Code, from: Millis) -> usize {
-        let is_flicker = |three: &&[(Code, Millis)]| {
-            let [(after, _), (between, gone), (before, _)] = three else {
-                return false;
-            };
-            let is_alike = *after == code && between.is_empty() && *before == code;
-            is_alike && *gone >= from
-        };
-        let times = self.shown(square).windows(3).filter(is_flicker).count();
-        if code.is_empty() { 0 } else { times }
     }
 }
 

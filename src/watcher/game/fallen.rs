@@ -82,7 +82,9 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     let is_open = fall.two_hands && !stopped && !fall.is_noticed();
     // The opponent may have taken the piece off, and may still be about to capture it.
     let is_open_capture = fall.like_capture && !stopped;
-    if is_open && !fall.is_over() {
+    // Until what was put elsewhere is put right, the opponent may be about to move it.
+    let is_open_put = fall.is_being_put() && !stopped;
+    if (is_open || is_open_put) && !fall.is_over() {
         return None;
     }
     let is_missed = course.record.plies() <= ply + MISSED_BY;
@@ -118,13 +120,15 @@ fn left_beside_clock(ctx: &Ctx<'_>, fall: &Fall) -> bool {
     pieces.all(|piece| left(piece).is_some_and(|left| ctx.clock.stood_at(left, fall.pressed)))
 }
 
-/// True while one of several pieces has just come back: pieces of a rank or file that was not read come back together.
+/// True while one of several pieces has just come back: pieces of a rank or file that was not read come back together. Or while one
+/// that is back is read where it lay as well: whether it has gone back in an instant tells whether it stands between the two squares.
 fn may_come_back_at_once(ctx: &mut Ctx<'_>, fall: &Fall) -> bool {
+    let is_open = |piece: &Fallen| piece.lies.is_some() || !fall.is_over();
     let back = fall
         .pieces()
-        .filter(|piece| piece.back)
+        .filter(|piece| piece.back && is_open(piece))
         .map(|piece| ctx.sensed.since(piece.home));
-    let Some(back) = back.max().filter(|_| !fall.is_over()) else {
+    let Some(back) = back.max() else {
         return false;
     };
     ctx.at(back + TOGETHER_MS);
@@ -173,7 +177,7 @@ fn finding(record: &GameRecord, fall: &Fall, ply: usize, clear: bool) -> Finding
     // A piece that is merely missing may be in a hand, or not be read.
     let certainty = if !clear {
         Certainty::Suspected
-    } else if fall.pieces().any(|piece| piece.lies.is_some()) && !fall.by_either {
+    } else if fall.pieces().any(|piece| piece.lies.is_some() && !piece.put) && !fall.by_either {
         Certainty::Certain
     } else {
         Certainty::Probable

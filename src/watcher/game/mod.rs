@@ -48,6 +48,7 @@ mod set_up;
 pub(in crate::watcher) mod settle;
 mod silence;
 mod single_act;
+mod slid;
 mod sure;
 pub(in crate::watcher) mod touch;
 mod trust;

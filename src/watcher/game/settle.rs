@@ -3,7 +3,8 @@
 use shakmaty::{Bitboard, Move, Role};
 
 use super::{
-    Game, Open, answered, felt, gap::is_under_way, put_back, record::REVISABLE, resigned, waits::judged_after,
+    Game, Open, answered, felt, gap::is_under_way, put_back, record::REVISABLE, resigned, slid,
+    waits::judged_after,
 };
 use crate::{
     board::{Ply, PlyKind, Sensed, Stand, candidate::Candidate},
@@ -372,7 +373,8 @@ impl Game {
             return;
         }
         let left = *self.course.left_since.get_or_insert(ctx.now);
-        let long = !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
+        let is_plain = slid::was_read_further_on(&self.course, ctx.sensed);
+        let long = is_plain || !ctx.sensed.is_felt() && ctx.passed(left, LEFT_MS);
         let best_total = best.total(ctx.sensed, ctx.now);
         let kept = self.course.lines.all().find(|line| self.course.is_kept_by(line));
         let clear =
@@ -388,7 +390,7 @@ impl Game {
         let may_be = !is_set_up
             && !resigned::is_being_cleared(ctx, &self.course, &self.unread)
             && (is_over || !self.may_be_set_up(ctx));
-        if ctx.passed(since, CORRECTION_MS) && may_be {
+        if (is_plain || ctx.passed(since, CORRECTION_MS)) && may_be {
             let to = self.course.base + self.course.kept();
             self.course.doubted = None;
             self.course.left_since = None;

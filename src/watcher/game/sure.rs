@@ -61,12 +61,13 @@ fn has_hopped(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> bool {
     finding.squares.into_iter().any(hopped)
 }
 
-/// True when a piece that seems to have been displaced has gone and come more than once where it stands in `placement`: its chip or
-/// the square fails.
-fn has_flickered(ctx: &Ctx<'_>, finding: &Finding, placement: &Placement) -> bool {
-    let since = ctx.now - BETWEEN_MS;
-    let flickers = |square: Square| ctx.sensed.flickers(square, placement.at(square), since);
-    finding.squares.into_iter().any(|square| flickers(square) > 1)
+/// True when a piece that seems to have been displaced has gone and come more than once where it stands, or where it stood before: its
+/// chip or the square fails.
+fn comes_and_goes(ctx: &Ctx<'_>, finding: &Finding) -> bool {
+    let lately = ctx.now - BETWEEN_MS;
+    let fails =
+        |square: Square| ctx.sensed.blinked_before(square) > 1 || ctx.sensed.blinks_again(square, lately);
+    finding.squares.into_iter().any(fails)
 }
 
 /// True when a piece was read to leave in the very instant of the press: both came in one lump, and nobody knows which was first.
@@ -131,7 +132,7 @@ impl Trust<'_> {
                 }
                 IrregularityKind::PiecesDisplaced => {
                     has_hopped(ctx, finding, stood)
-                        || has_flickered(ctx, finding, stood)
+                        || comes_and_goes(ctx, finding)
                         || came_with_the_press(ctx, finding, stood)
                         || self.may_be_no_half_move(ctx, finding)
                 }
@@ -209,7 +210,7 @@ impl Trust<'_> {
         let since = ctx.now - BETWEEN_MS;
         let is_between = |square: Square| {
             let code = after.at(square);
-            ctx.sensed.hops(square, code, since) > 0 && ctx.sensed.flickers(square, code, since) > 0
+            ctx.sensed.hops(square, code, since) > 0 && ctx.sensed.blinks(square) > 0
         };
         (touched & after.occupied()).into_iter().any(is_between) || changed_beside(ctx, touched, finding.at)
     }
