@@ -9,6 +9,8 @@ use std::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+mod moment;
+
 use super::{
     lasting::PublisherSettings,
     link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
@@ -31,6 +33,8 @@ struct Script {
     news: Arc<Notify>,
     dials: Arc<Mutex<Vec<String>>>,
     subscribed: Arc<Mutex<Vec<bool>>>,
+    /// What the broker hands out after our own message.
+    after_echo: Arc<Mutex<Vec<LinkEvent>>>,
 }
 
 impl Script {
@@ -57,6 +61,13 @@ impl Script {
                 (*ticket, event.seq)
             })
             .collect()
+    }
+
+    /// The ticket of the last message of the gateway, not of a board, on a topic that ends so.
+    fn ticket_of(&self, end: &str) -> Option<Ticket> {
+        let published = self.published.lock().unwrap();
+        let ours = |(_, m): &&(Ticket, Publication)| m.topic.ends_with(end) && !m.topic.contains("/board/");
+        published.iter().rfind(ours).map(|(ticket, _)| *ticket)
     }
 
     fn ack_all(&self) {
@@ -93,6 +104,8 @@ impl BrokerLink for FakeLink {
                 correlation: None,
                 speaker: None,
             }));
+            let after: Vec<_> = self.0.after_echo.lock().unwrap().drain(..).collect();
+            after.into_iter().for_each(|event| self.0.happens(event));
             return Ok(());
         }
         self.0.published.lock().unwrap().push((ticket, message.clone()));
@@ -468,6 +481,11 @@ async fn every_topic_goes_out_as_it_is_promised() {
         scene.handle.reply(answer.done(()));
     }
     let sent = || scene.script.published.lock().unwrap().len();
+    scene
+        .until("`info`", || scene.script.ticket_of("/info").is_some())
+        .await;
+    let info = scene.script.ticket_of("/info").unwrap();
+    scene.script.happens(LinkEvent::Acked(info));
     scene.until("all of it", || sent() >= promised.len()).await;
     scene.settle().await;
     let published = scene.script.published.lock().unwrap();

@@ -265,7 +265,7 @@ impl<D: Dial> Publisher<D> {
     /// was told.
     async fn redial(&mut self, redial: Redial<D>) {
         let core = &mut self.core;
-        core.journal.ask_anew(!core.readback.wants_numbers()).await;
+        core.journal.ask_anew(core.claim.has_sent()).await;
         core.count(|figures| {
             figures.connected = false;
             figures.broker = None;

@@ -35,6 +35,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let went = self.send(&message, Sent::Event { n, topic });
         if went {
             self.core.outbox.sent(n);
+            self.core.claim.sends();
         }
         went
     }
