@@ -206,6 +206,12 @@ impl Journal {
         let _ = self.requests.send(JournalRequest::Follow(last)).await;
     }
 
+    /// Tells the journal the highest numbers that other brokers told, or this one before it lost them. Where numbers leave their range,
+    /// they go on above these.
+    pub async fn heard(&self, numbers: BTreeMap<String, u64>) {
+        let _ = self.requests.send(JournalRequest::Heard(numbers)).await;
+    }
+
     /// Writes the daemon's boot id to where [`super::query::boot`] finds it.
     pub async fn set_boot(&self, boot_id: &str) {
         let _ = self.requests.send(JournalRequest::Boot(boot_id.to_owned())).await;

@@ -72,6 +72,8 @@ pub(super) struct JournalWriter {
     last_run: Option<LastRun>,
     /// The run of another that had our name last, above whose numbers those of all boards are by now.
     followed: Option<String>,
+    /// The highest numbers that brokers told on former connections.
+    heard: BTreeMap<String, u64>,
     /// True where another has had our name since the numbers were compared last.
     has_stood_by: bool,
     /// How the numbers of boards have left their range since the disk last had all.
@@ -170,6 +172,7 @@ impl JournalWriter {
             boot: None,
             last_run: None,
             followed: None,
+            heard: BTreeMap::new(),
             has_stood_by: false,
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
@@ -274,6 +277,7 @@ impl JournalWriter {
                 self.stand_by(was_sending);
             }
             JournalRequest::Follow(last) => self.last_run = Some(last),
+            JournalRequest::Heard(numbers) => self.heard = numbers,
             JournalRequest::Boot(boot) => self.begin_run(boot),
             JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));

@@ -276,7 +276,7 @@ impl<D: Dial> Publisher<D> {
         core.settings.languages = redial.languages;
         core.settings.keep_alive = redial.keep_alive;
         core.claim = NameClaim::new(ourselves(&core.settings, &core.journal));
-        core.readback = ReadBack::default();
+        core.readback.at_another();
         core.suspicion = Suspicion::default();
         core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;
