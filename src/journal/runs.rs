@@ -20,7 +20,7 @@ pub struct LastRun {
     pub journal: Option<String>,
 }
 
-/// The boot ids of runs, the oldest first. There are none where any run may be known: the journal is new, or its numbers lie above all.
+/// The boot ids of runs, the oldest first. There are none where any run may be known: the journal is new.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct KnownRuns(Vec<String>);
@@ -37,6 +37,11 @@ impl KnownRuns {
     /// Those of a journal that does not tell them.
     pub(crate) fn unnoted() -> Self {
         Self(vec![UNNOTED.to_owned()])
+    }
+
+    /// These; where any may be known, those of which nobody noted anything.
+    pub(crate) fn or_unnoted(self) -> Self {
+        if self.is_empty() { Self::unnoted() } else { self }
     }
 
     /// True where any run may be known.
