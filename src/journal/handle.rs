@@ -36,6 +36,7 @@ pub struct Journal {
     trouble: watch::Receiver<Vec<Notice>>,
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
+    era: watch::Receiver<Option<String>>,
     identity: Arc<str>,
     is_new: bool,
 }
@@ -74,11 +75,13 @@ impl Journal {
         let (trouble_sender, trouble) = watch::channel(Vec::new());
         let (unsecured_sender, unsecured) = watch::channel(false);
         let (disputed_sender, disputed) = watch::channel(false);
+        let (era_sender, era) = watch::channel(None);
         let tells = Tells {
             news: news_sender,
             trouble: trouble_sender,
             unsecured: unsecured_sender,
             disputed: disputed_sender,
+            era: era_sender,
         };
         let writer = JournalWriter::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
         thread::Builder::new()
@@ -95,6 +98,7 @@ impl Journal {
             trouble,
             unsecured,
             disputed,
+            era,
             identity,
             is_new,
         };
@@ -181,6 +185,12 @@ impl Journal {
     #[must_use]
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// What tells the time since [`Self::reconcile`] from any other; none before. A copy of this journal knows those before it was made.
+    #[must_use]
+    pub fn era(&self) -> Option<String> {
+        self.era.borrow().clone()
     }
 
     /// True where the journal knew no board as it was opened: it is the first one, or the one before was lost.

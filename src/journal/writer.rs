@@ -47,6 +47,8 @@ pub(super) struct Tells {
     pub(super) trouble: watch::Sender<Vec<Notice>>,
     pub(super) unsecured: watch::Sender<bool>,
     pub(super) disputed: watch::Sender<bool>,
+    /// What tells the time since the numbers were compared last from any other; none before.
+    pub(super) era: watch::Sender<Option<String>>,
 }
 
 /// The state of the thread.
@@ -123,6 +125,7 @@ pub(super) struct JournalWriter {
     /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
+    told_era: watch::Sender<Option<String>>,
     lock: Option<JournalLock>,
 }
 
@@ -193,6 +196,7 @@ impl JournalWriter {
             trouble: tells.trouble,
             unsecured: tells.unsecured,
             disputed: tells.disputed,
+            told_era: tells.era,
             lock: ready.lock,
         };
         // A notice tells before the first event what keeps the journal from writing.

@@ -33,8 +33,6 @@ struct Script {
     news: Arc<Notify>,
     dials: Arc<Mutex<Vec<String>>>,
     subscribed: Arc<Mutex<Vec<bool>>>,
-    /// What the broker hands out after our own message.
-    after_echo: Arc<Mutex<Vec<LinkEvent>>>,
 }
 
 impl Script {
@@ -104,8 +102,6 @@ impl BrokerLink for FakeLink {
                 correlation: None,
                 speaker: None,
             }));
-            let after: Vec<_> = self.0.after_echo.lock().unwrap().drain(..).collect();
-            after.into_iter().for_each(|event| self.0.happens(event));
             return Ok(());
         }
         self.0.published.lock().unwrap().push((ticket, message.clone()));

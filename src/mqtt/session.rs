@@ -282,6 +282,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let Some(message) = self.core.states.next(now, is_careful) else {
             return false;
         };
+        let message = self.dated(message);
         let topic = message.topic.clone();
         if !self.fits(&message) {
             self.core.states.sent(&topic, now);

@@ -81,6 +81,7 @@ mod tests {
         LastRun {
             boot: boot.to_owned(),
             journal: journal.map(str::to_owned),
+            era: None,
         }
     }
 
@@ -88,6 +89,17 @@ mod tests {
     fn compare(writer: &mut JournalWriter, last: Option<LastRun>) {
         writer.last_run = last;
         writer.reconcile(Some(BTreeMap::new()), oneshot::channel().0);
+    }
+
+    /// Compares with a broker that knows the events of board 7 up to number `told`.
+    fn compare_at(writer: &mut JournalWriter, last: LastRun, told: u64) {
+        writer.last_run = Some(last);
+        let known = KnownNumbers {
+            last: told,
+            ..KnownNumbers::default()
+        };
+        let known = BTreeMap::from([("7".to_owned(), known)]);
+        writer.reconcile(Some(known), oneshot::channel().0);
     }
 
     /// A journal of which one event may have been sent by the run with this boot id.
@@ -297,15 +309,15 @@ mod tests {
         std::fs::copy(&first, &second).unwrap();
         let (mut writer, _told) = writer(&first);
         let identity = writer.identity.clone();
-        let of = |boot| Some(run(boot, Some(&identity)));
+        let of = |boot| run(boot, Some(&identity));
         writer.begin_run("first".to_owned());
-        compare(&mut writer, of("one"));
+        compare_at(&mut writer, of("one"), 1);
         assert!(writer.is_compared, "its copy knows that run");
         let base = writer.resume("7").last_seq;
         drop(writer);
         let (mut writer, _told) = self::writer(&second);
         writer.begin_run("second".to_owned());
-        compare(&mut writer, of("first"));
+        compare_at(&mut writer, of("first"), 1);
         assert!(!writer.is_compared);
         writer.lift();
         assert!(writer.is_compared && writer.resume("7").last_seq > base);
@@ -316,15 +328,8 @@ mod tests {
     fn what_a_restored_journal_had_not_sent_keeps_its_number_after_another_run_of_it() {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, _told) = writer(&restored(folder.path()));
-        writer.last_run = Some(run("two", Some(&writer.identity)));
-        let known = KnownNumbers {
-            last: 3,
-            ..KnownNumbers::default()
-        };
-        writer.reconcile(
-            Some(BTreeMap::from([("7".to_owned(), known)])),
-            oneshot::channel().0,
-        );
+        let last = run("two", Some(&writer.identity));
+        compare_at(&mut writer, last, 3);
         writer.lift();
         assert_eq!(writer.unacked(0, 10)[0].seq, 1);
     }
@@ -343,6 +348,42 @@ mod tests {
         );
         drop(writer);
         assert_eq!(self::writer(&path).0.copied["7"], copied, "nor does it forget it");
+    }
+
+    /// Somebody imaged the running card, before the run lost the name and took it again.
+    #[test]
+    fn a_copy_that_was_made_within_a_run_knows_it_only_up_to_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.begin_run("two".to_owned());
+        let identity = writer.identity.clone();
+        compare(&mut writer, Some(run("one", Some(&identity))));
+        let before = writer.told_era.borrow().clone();
+        let image = folder.path().join("image.sqlite");
+        copy(&path, &image).unwrap();
+        writer.take(JournalRequest::StandBy(true), &mut Vec::new());
+        compare(&mut writer, None);
+        writer.lift();
+        let after = writer.told_era.borrow().clone();
+        assert!(writer.is_compared && before != after);
+        drop(writer);
+        for (file, era, leaving) in [
+            (&image, &before, None),
+            (&image, &None, None),
+            (&image, &after, Some(Leaving::Behind)),
+            (&path, &before, None),
+            (&path, &after, None),
+        ] {
+            let (mut writer, _told) = self::writer(file);
+            writer.last_run = Some(LastRun {
+                era: era.clone(),
+                ..run("two", Some(&identity))
+            });
+            writer.look_at_last_run(None);
+            assert_eq!(writer.leaving, leaving, "{} {era:?}", file.display());
+        }
     }
 
     /// The card takes a write before the boards have other numbers.

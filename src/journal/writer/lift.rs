@@ -166,14 +166,17 @@ impl JournalWriter {
     /// Has the disk learn with the next write that what the journal has can be sent.
     fn have_compared_noted(&mut self) {
         self.pending.floors = None;
+        if self.pending.compared.is_some() {
+            return;
+        }
+        let era = format!("{:032x}", fastrand::u128(..));
         if let Some(boot) = &self.boot {
+            self.runs.note(&era);
             self.runs.note(boot);
         }
-        let compared = || Compared {
-            era: format!("{:032x}", fastrand::u128(..)),
-            runs: self.runs.clone(),
-        };
-        self.pending.compared.get_or_insert_with(compared);
+        self.told_era.send_replace(Some(era.clone()));
+        let runs = self.runs.clone();
+        self.pending.compared = Some(Compared { era, runs });
     }
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.

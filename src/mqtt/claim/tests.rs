@@ -69,6 +69,7 @@ fn the_run_that_had_the_name_last_is_known_by_info() {
         Some(LastRun {
             boot: "a".to_owned(),
             journal: journal.map(str::to_owned),
+            era: None,
         })
     };
     assert_eq!(told(r#"{"boot_id":"a","journal":"theirs"}"#), run(Some("theirs")));

@@ -17,7 +17,8 @@ fn arrived(topic: String, payload: &'static str) -> LinkEvent {
     })
 }
 
-/// The broker tells of all that the gateway waits for, so that it compares its numbers as soon as it has heard itself.
+/// The broker tells of all that the gateway waits for, and of a number that the journal does not know: the comparison lasts until the
+/// boards have others.
 fn tells_all(script: &Script) {
     script.happens(arrived(topics().info(), r#"{"boot_id":"boot"}"#));
     let game = topics().board_state(&"7".parse().unwrap(), BoardState::Game);
@@ -33,10 +34,14 @@ async fn whoever_hears_of_another_while_it_compares_sends_nothing_and_asks_anew(
         .states
         .set(StateKey::info(&topics()), r#"{"boot_id":"boot"}"#);
     scene.feed("7", 1..=2, "").await;
-    let other = arrived(topics().info(), r#"{"boot_id":"another"}"#);
-    scene.script.after_echo.lock().unwrap().push(other);
     scene.script.connects(16, None);
     tells_all(&scene.script);
+    let mut compares = scene.journal.disputed();
+    compares.wait_for(|is| *is).await.unwrap();
+    let other = arrived(topics().info(), r#"{"boot_id":"another"}"#);
+    scene.script.happens(other);
+    scene.settle().await;
+    scene.journal.lift().await;
     let dials = || scene.script.dials.lock().unwrap().len();
     scene.until("another connection", || dials() >= 2).await;
     let published = scene.script.published.lock().unwrap();
@@ -56,6 +61,13 @@ async fn no_event_goes_before_the_broker_has_info_or_refuses_it() {
         scene.settle().await;
         assert_eq!(scene.seqs(), [0; 0]);
         let info = scene.script.ticket_of("/info").unwrap();
+        let era = scene.journal.era().unwrap();
+        let told = scene.script.published.lock().unwrap()[1].1.payload.clone();
+        assert_eq!(
+            told,
+            format!(r#"{{"journal_era":"{era}"}}"#),
+            "when it took the name"
+        );
         scene.script.happens(if is_taken {
             LinkEvent::Acked(info)
         } else {

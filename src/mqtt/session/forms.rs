@@ -55,6 +55,18 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         forms.find(|short| self.is_within(short))
     }
 
+    /// The message; `info` with what tells the time since we took the name from any other.
+    pub(super) fn dated(&self, mut message: Publication) -> Publication {
+        if message.topic == self.core.topics.info()
+            && let Some(era) = self.core.journal.era()
+            && let Ok(mut info) = serde_json::from_slice::<serde_json::Map<_, _>>(&message.payload)
+        {
+            info.insert("journal_era".to_owned(), serde_json::Value::String(era));
+            message.payload = serde_json::to_vec(&info).unwrap_or_default().into();
+        }
+        message
+    }
+
     pub(super) fn is_within(&self, message: &Publication) -> bool {
         self.max_packet.is_none_or(|max| message.packet_bound() <= max)
     }
