@@ -172,7 +172,8 @@ impl Intake {
 
     /// Puts an event into the queue, unless it is known. False where there is no room.
     fn enqueue(&mut self, row: EventRow) -> bool {
-        let former = row.formerly.as_deref().and_then(|id| self.holder_of(id, &row));
+        let former_number = row.former_number();
+        let former = former_number.and_then(|number| self.holder_of(number, &row));
         let is_full = self.weight + row.weight > MOST_WAITING;
         let Some(board) = self.board(&row.gateway, &row.board) else {
             return false;
@@ -197,6 +198,10 @@ impl Intake {
         // Of a short form the whole is still to be had.
         if !row.is_abridged {
             board.took(row.seq, row.seq);
+            // The event may come once more, under a third id: its former one stays the same.
+            if let Some(number) = former_number.filter(|number| *number < row.seq) {
+                board.took(number, number);
+            }
         }
         self.weight += row.weight;
         self.rows.push_back(row);
@@ -204,12 +209,9 @@ impl Intake {
     }
 
     /// The former id of an event, if the archive has the event of that id.
-    fn holder_of(&self, id: &str, row: &EventRow) -> Option<String> {
-        let number = id.strip_prefix(&row.gateway)?.strip_prefix('/')?;
-        let number = number.strip_prefix(&row.board)?.strip_prefix('/')?;
-        let number: u64 = number.parse().ok()?;
+    fn holder_of(&self, number: u64, row: &EventRow) -> Option<String> {
         let board = self.boards.get(&(row.gateway.clone(), row.board.clone()))?;
-        (number != row.seq && board.has(number)).then(|| id.to_owned())
+        board.has(number).then(|| row.formerly.clone()).flatten()
     }
 
     fn overflow(&mut self) -> bool {

@@ -135,6 +135,12 @@ fn an_event_that_came_under_a_former_id_is_dropped() {
     lost["formerly"] = "gw/1/77".into();
     tell(&mut intake, 0, &lost);
     assert_eq!(waiting(&intake), [5]);
+    for seq in [80, 90] {
+        let mut jumped = event("1", seq);
+        jumped["formerly"] = "gw/1/77".into();
+        tell(&mut intake, 0, &jumped);
+    }
+    assert_eq!(waiting(&intake), [5, 80], "nor does it come twice under others");
 }
 
 #[test]

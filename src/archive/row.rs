@@ -80,6 +80,22 @@ impl EventRow {
     }
 }
 
+impl EventRow {
+    /// The number that the event had before, if the gateway had to give it another.
+    pub(super) fn former_number(&self) -> Option<u64> {
+        let number = self
+            .formerly
+            .as_deref()?
+            .strip_prefix(&self.gateway)?
+            .strip_prefix('/')?;
+        let number = number.strip_prefix(&self.board)?.strip_prefix('/')?;
+        number
+            .parse()
+            .ok()
+            .filter(|number| (1..=MAX_SEQ).contains(number) && *number != self.seq)
+    }
+}
+
 /// The largest number that a `bigint` holds.
 const MAX_SEQ: u64 = i64::MAX as u64;
 

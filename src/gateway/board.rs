@@ -423,6 +423,8 @@ impl BoardTask {
             self.committed(answer)?;
         }
         let events: Vec<_> = std::iter::from_fn(|| self.watcher.poll_event()).collect();
+        // The states follow the last event: the next process, or a copy of the journal, has its number from them.
+        self.changed |= self.watcher.take_changed();
         self.append(events, None).await;
         if let Some(pending) = &mut self.pending {
             let answer = (&mut pending.committed).await;

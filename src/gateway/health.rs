@@ -35,6 +35,9 @@ pub struct GatewayInfo {
     /// earlier one is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     journal_at: Option<String>,
+    /// What tells the time since its journal last compared its numbers with a broker from any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    journal_era: Option<String>,
     /// Its machine.
     host: String,
     /// Seconds of silence after which it pings the broker. One and a half times as long after its last word the broker gives it up.
@@ -76,6 +79,8 @@ impl GatewayInfo {
             boot_id: boot_id.to_owned(),
             journal: journal.to_owned(),
             journal_at: journal_at.cloned(),
+            // The publisher adds it.
+            journal_era: None,
             keep_alive_s: config.broker.keep_alive.as_secs(),
             health_interval_s: config.limits.health_interval.as_secs(),
             host: mqtt::host(),

@@ -157,7 +157,7 @@ fn go_on_above(store: &mut Store) -> rusqlite::Result<()> {
     };
     store.write(&batch, wall_ms())?;
     store.set_seq_base(base)?;
-    store.forget_runs()?;
+    store.keep_runs()?;
     // What no disk secured then is below the base as well.
     store.say_secured()?;
     store.say_restored(base)

@@ -36,6 +36,7 @@ pub struct Journal {
     trouble: watch::Receiver<Vec<Notice>>,
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
+    era: watch::Receiver<Option<String>>,
     identity: Arc<str>,
     is_new: bool,
 }
@@ -74,11 +75,13 @@ impl Journal {
         let (trouble_sender, trouble) = watch::channel(Vec::new());
         let (unsecured_sender, unsecured) = watch::channel(false);
         let (disputed_sender, disputed) = watch::channel(false);
+        let (era_sender, era) = watch::channel(None);
         let tells = Tells {
             news: news_sender,
             trouble: trouble_sender,
             unsecured: unsecured_sender,
             disputed: disputed_sender,
+            era: era_sender,
         };
         let writer = JournalWriter::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
         thread::Builder::new()
@@ -95,6 +98,7 @@ impl Journal {
             trouble,
             unsecured,
             disputed,
+            era,
             identity,
             is_new,
         };
@@ -183,6 +187,12 @@ impl Journal {
         &self.identity
     }
 
+    /// What tells the time since [`Self::reconcile`] from any other; none before. A copy of this journal knows those before it was made.
+    #[must_use]
+    pub fn era(&self) -> Option<String> {
+        self.era.borrow().clone()
+    }
+
     /// True where the journal knew no board as it was opened: it is the first one, or the one before was lost.
     #[must_use]
     pub fn is_new(&self) -> bool {
@@ -204,6 +214,12 @@ impl Journal {
     /// Tells the journal which run had our name last, before [`Self::reconcile`].
     pub async fn follow(&self, last: LastRun) {
         let _ = self.requests.send(JournalRequest::Follow(last)).await;
+    }
+
+    /// Tells the journal the highest numbers that other brokers told, or this one before it lost them. Where numbers leave their range,
+    /// they go on above these.
+    pub async fn heard(&self, numbers: BTreeMap<String, u64>) {
+        let _ = self.requests.send(JournalRequest::Heard(numbers)).await;
     }
 
     /// Writes the daemon's boot id to where [`super::query::boot`] finds it.

@@ -27,6 +27,7 @@ pub(super) enum JournalRequest {
     StandBy(bool),
     AskAnew(bool),
     Follow(LastRun),
+    Heard(BTreeMap<String, u64>),
     Boot(String),
     Lift(oneshot::Sender<Vec<Notice>>),
     Tick(oneshot::Sender<JournalStats>),

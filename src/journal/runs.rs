@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How many are kept, the newest of them: so many may have ended before the broker learned of them.
-const MOST: usize = 64;
+/// How many names are kept, the newest of them. A run has two and one more for each further time that it took the name: so many may have
+/// ended before the broker learned of them.
+const MOST: usize = 128;
 
 /// Stands among them for those of which nobody noted anything: an older program wrote the journal, or the list cannot be read.
 const UNNOTED: &str = "";
@@ -18,18 +19,20 @@ pub struct LastRun {
     pub boot: String,
     /// What tells its journal from any other; none where its program is too old to tell.
     pub journal: Option<String>,
+    /// What tells the time since it took the name from any other; none where its program is too old to tell.
+    pub era: Option<String>,
 }
 
-/// The boot ids of runs, the oldest first. There are none where any run may be known: the journal is new, or its numbers lie above all.
+/// The boot ids of runs, and what tells the times in which they had the name, the oldest first. There are none where any run may be known: the journal is new.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct KnownRuns(Vec<String>);
 
 impl KnownRuns {
-    /// Notes that a run is about to send.
-    pub(crate) fn note(&mut self, boot: &str) {
-        self.0.retain(|known| known != boot);
-        self.0.push(boot.to_owned());
+    /// Notes that a run is about to send, or when.
+    pub(crate) fn note(&mut self, name: &str) {
+        self.0.retain(|known| known != name);
+        self.0.push(name.to_owned());
         let too_many = self.0.len().saturating_sub(MOST);
         self.0.drain(..too_many);
     }
@@ -39,6 +42,11 @@ impl KnownRuns {
         Self(vec![UNNOTED.to_owned()])
     }
 
+    /// These; where any may be known, those of which nobody noted anything.
+    pub(crate) fn or_unnoted(self) -> Self {
+        if self.is_empty() { Self::unnoted() } else { self }
+    }
+
     /// True where any run may be known.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -46,10 +54,12 @@ impl KnownRuns {
 
     /// False for a run that may have given out numbers of which nobody here knows.
     pub(crate) fn may_know(&self, run: &LastRun) -> bool {
-        let has = |boot: &str| self.0.iter().any(|known| known == boot);
+        let has = |name: &str| self.0.iter().any(|known| known == name);
+        // A copy may have been made in the run, before it lost the name and took it again.
+        let is_of_time = run.era.as_ref().is_none_or(|era| has(era));
         // A run that tells its journal would be in the list.
         let is_of_before = run.journal.is_none() && has(UNNOTED);
-        self.0.is_empty() || is_of_before || (run.boot != UNNOTED && has(&run.boot))
+        self.0.is_empty() || is_of_before || (run.boot != UNNOTED && has(&run.boot) && is_of_time)
     }
 }
 
@@ -63,6 +73,7 @@ mod tests {
             runs.may_know(&LastRun {
                 boot: boot.to_owned(),
                 journal: Some("ours".to_owned()),
+                era: None,
             })
         };
         let mut runs = KnownRuns::default();
@@ -84,6 +95,7 @@ mod tests {
             runs.may_know(&LastRun {
                 boot: boot.to_owned(),
                 journal: journal.map(str::to_owned),
+                era: None,
             })
         };
         assert!(may_know("before", None) && may_know("ours", Some("journal")));

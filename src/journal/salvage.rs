@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::{
     batch::{Batch, NewRow},
+    copied::Copied,
     entry::Notice,
     jump::Jumps,
     numbers::fresh_range,
@@ -26,6 +27,8 @@ pub(super) struct Salvage {
     runs: KnownRuns,
     /// The last number of each board that can have been sent, and of all others; none where all can.
     floors: Option<(BTreeMap<String, u64>, u64)>,
+    /// Where its boards stood when the copy was made that it is.
+    copied: BTreeMap<String, Copied>,
     highest: u64,
     pub(super) rows: Vec<NewRow>,
 }
@@ -57,6 +60,7 @@ impl Salvage {
         if self.identity.is_some() {
             self.runs = store.runs().unwrap_or_else(|_| KnownRuns::unnoted());
         }
+        self.copied = store.copied().unwrap_or_default();
         let floors = store.floors().ok().flatten();
         self.floors = floors.map(|floors| (floors, store.seq_base().unwrap_or(0)));
         let connection = &store.connection;
@@ -105,6 +109,9 @@ impl Salvage {
         if let Some(floors) = self.floors_of_unsent() {
             store::set_floors(tables, &floors)?;
         }
+        let moved = |copied: &Copied| Copied { base, ..*copied };
+        let copied = self.copied.iter().map(|(board, it)| (board.clone(), moved(it)));
+        store::set_copied(tables, &copied.collect())?;
         store::set_seq_base(tables, base)?;
         let batch = self.into_batch(base);
         let mut jumps = Jumps::default();

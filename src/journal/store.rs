@@ -12,7 +12,7 @@ use super::{
     runs::KnownRuns,
 };
 use meta::{remove_meta, set_meta, set_unsecured};
-pub(crate) use meta::{set_era, set_floors, set_identity, set_jumps, set_runs, set_seq_base};
+pub(crate) use meta::{set_copied, set_era, set_floors, set_identity, set_jumps, set_runs, set_seq_base};
 
 /// Version of the tables, kept in `user_version`.
 pub(crate) const TABLES_VERSION: i64 = 1;

@@ -48,6 +48,8 @@ pub(super) struct Tells {
     pub(super) trouble: watch::Sender<Vec<Notice>>,
     pub(super) unsecured: watch::Sender<bool>,
     pub(super) disputed: watch::Sender<bool>,
+    /// What tells the time since the numbers were compared last from any other; none before.
+    pub(super) era: watch::Sender<Option<String>>,
 }
 
 /// The state of the thread.
@@ -75,6 +77,8 @@ pub(super) struct JournalWriter {
     last_run: Option<LastRun>,
     /// The run of another that had our name last, above whose numbers those of all boards are by now.
     followed: Option<String>,
+    /// The highest numbers that brokers told on former connections.
+    heard: BTreeMap<String, u64>,
     /// True where another has had our name since the numbers were compared last.
     has_stood_by: bool,
     /// How the numbers of boards have left their range since the disk last had all.
@@ -124,6 +128,7 @@ pub(super) struct JournalWriter {
     /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
+    told_era: watch::Sender<Option<String>>,
     lock: Option<JournalLock>,
 }
 
@@ -176,6 +181,7 @@ impl JournalWriter {
             boot: None,
             last_run: None,
             followed: None,
+            heard: BTreeMap::new(),
             has_stood_by: false,
             shifts: BTreeMap::new(),
             is_unread: ready.is_unread,
@@ -196,6 +202,7 @@ impl JournalWriter {
             trouble: tells.trouble,
             unsecured: tells.unsecured,
             disputed: tells.disputed,
+            told_era: tells.era,
             lock: ready.lock,
         };
         // A notice tells before the first event what keeps the journal from writing.
@@ -281,6 +288,7 @@ impl JournalWriter {
                 self.stand_by(was_sending);
             }
             JournalRequest::Follow(last) => self.last_run = Some(last),
+            JournalRequest::Heard(numbers) => self.heard = numbers,
             JournalRequest::Boot(boot) => self.begin_run(boot),
             JournalRequest::Lift(answer) => {
                 self.settle(std::mem::take(answers));

@@ -97,6 +97,8 @@ pub(super) struct NameClaim {
     is_disputed: bool,
     /// True where another had the name, until this gateway takes it: that one may come to this broker, too.
     has_stood_by: bool,
+    /// True once events went out under the name since it was taken. Whoever has it next must go on above their numbers.
+    has_sent: bool,
     /// Until when the question rests, where the broker hung up on our words and has taken none since.
     rests_until: Option<Instant>,
     /// True where the broker refused our last word.
@@ -122,6 +124,7 @@ impl NameClaim {
             rival: Rival::default(),
             is_disputed: false,
             has_stood_by: false,
+            has_sent: false,
             rests_until: None,
             is_refused: false,
             silent_since: None,
@@ -199,6 +202,8 @@ impl NameClaim {
             self.tell_of(word, yields, left_out);
         }
         if yields {
+            // The other must go on above what went out here.
+            self.answer.is_owed |= holds && self.has_sent;
             self.stand_by(now);
         } else if holds {
             self.answer.is_owed = true;
@@ -239,7 +244,8 @@ impl NameClaim {
             return;
         }
         // Another may find in the same moment that nobody is there, as after a power cut.
-        if self.has_stood_by || self.info_is_anothers() && !self.is_known_gone() {
+        if self.has_stood_by || self.is_used_by_another() || self.info_is_anothers() && !self.is_known_gone()
+        {
             self.ask(now);
         } else {
             self.stage = Stage::Holding;
@@ -269,19 +275,35 @@ impl NameClaim {
             .is_some_and(|info| info.boot_id != self.us.boot)
     }
 
+    /// True where the broker says `online` of another gateway, whatever it says in `info`.
+    fn is_used_by_another(&self) -> bool {
+        self.is_online && self.speaker.as_ref().is_some_and(|boot| *boot != self.us.boot)
+    }
+
     /// True where another gateway had the name, or has it, since this one took it.
     pub(super) fn was_taken(&self) -> bool {
         self.holds() && (self.is_disputed || self.info_is_anothers())
     }
 
-    /// Takes the name: what former holders told does not count any more.
-    pub(super) fn take_over(&mut self) {
-        self.info = None;
+    /// Takes the name. Returns the run that had it last, where the broker tells: what `info` says from now on is of another that came
+    /// meanwhile.
+    pub(super) fn take_over(&mut self) -> Option<LastRun> {
+        self.info.take().as_ref().map(Info::run)
     }
 
-    /// The run that had the name last, where the broker tells.
-    pub(super) fn last_run(&self) -> Option<LastRun> {
-        self.info.as_ref().map(Info::run)
+    /// Notes that an event goes out under the name.
+    pub(super) fn sends(&mut self) {
+        self.has_sent = true;
+    }
+
+    /// True where events went out under the name since it was taken.
+    pub(super) fn has_sent(&self) -> bool {
+        self.has_sent
+    }
+
+    /// Gives the name up. Returns whether events went out under it.
+    pub(super) fn give_up(&mut self) -> bool {
+        std::mem::take(&mut self.has_sent)
     }
 
     /// True while this gateway holds the name.

@@ -9,6 +9,8 @@ use std::{
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+mod moment;
+
 use super::{
     lasting::PublisherSettings,
     link::{Arrived, BrokerLink, Busy, Cause, Closed, Dial, LinkEvent, Publication, Qos, Ticket},
@@ -57,6 +59,13 @@ impl Script {
                 (*ticket, event.seq)
             })
             .collect()
+    }
+
+    /// The ticket of the last message of the gateway, not of a board, on a topic that ends so.
+    fn ticket_of(&self, end: &str) -> Option<Ticket> {
+        let published = self.published.lock().unwrap();
+        let ours = |(_, m): &&(Ticket, Publication)| m.topic.ends_with(end) && !m.topic.contains("/board/");
+        published.iter().rfind(ours).map(|(ticket, _)| *ticket)
     }
 
     fn ack_all(&self) {
@@ -468,6 +477,11 @@ async fn every_topic_goes_out_as_it_is_promised() {
         scene.handle.reply(answer.done(()));
     }
     let sent = || scene.script.published.lock().unwrap().len();
+    scene
+        .until("`info`", || scene.script.ticket_of("/info").is_some())
+        .await;
+    let info = scene.script.ticket_of("/info").unwrap();
+    scene.script.happens(LinkEvent::Acked(info));
     scene.until("all of it", || sent() >= promised.len()).await;
     scene.settle().await;
     let published = scene.script.published.lock().unwrap();

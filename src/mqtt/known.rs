@@ -119,6 +119,12 @@ impl KnownBoards {
         &self.boards
     }
 
+    /// The highest numbers of the boards that are configured.
+    pub(super) fn highest(&self) -> impl Iterator<Item = (&String, u64)> {
+        let ours = self.boards.iter().filter(|(_, known)| known.is_ours);
+        ours.map(|(board, known)| (board, known.last.max(known.ceiling)))
+    }
+
     /// Forgets these boards.
     pub(super) fn forget(&mut self, boards: &BTreeSet<String>) {
         self.boards.retain(|board, _| !boards.contains(board));

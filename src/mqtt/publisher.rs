@@ -265,7 +265,7 @@ impl<D: Dial> Publisher<D> {
     /// was told.
     async fn redial(&mut self, redial: Redial<D>) {
         let core = &mut self.core;
-        core.journal.ask_anew(!core.readback.wants_numbers()).await;
+        core.journal.ask_anew(core.claim.has_sent()).await;
         core.count(|figures| {
             figures.connected = false;
             figures.broker = None;
@@ -276,7 +276,7 @@ impl<D: Dial> Publisher<D> {
         core.settings.languages = redial.languages;
         core.settings.keep_alive = redial.keep_alive;
         core.claim = NameClaim::new(ourselves(&core.settings, &core.journal));
-        core.readback = ReadBack::default();
+        core.readback.at_another();
         core.suspicion = Suspicion::default();
         core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;

@@ -10,7 +10,7 @@
 //! until we have acknowledged what came before.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -74,6 +74,8 @@ pub(super) struct ReadBack {
     /// The broker has refused to let us read something that was asked for on this connection.
     is_kept_from: bool,
     known: KnownBoards,
+    /// The highest numbers that were told on former connections, also by another broker.
+    heard: BTreeMap<String, u64>,
     /// The broker has told on this connection who had the name last.
     knows_holder: bool,
     /// True where a message to ourselves is under way, or was acknowledged.
@@ -107,8 +109,27 @@ impl ReadBack {
         self.owes_since = Some(now);
         self.echoes = self.broken_off < most;
         self.stage = Stage::Hearing(Hearing::NotYet);
-        (self.known, self.knows_holder) = (KnownBoards::default(), false);
+        self.remember();
+        self.knows_holder = false;
         self.echoes
+    }
+
+    /// Begins anew, at another broker.
+    pub(super) fn at_another(&mut self) {
+        self.remember();
+        *self = Self {
+            heard: std::mem::take(&mut self.heard),
+            ..Self::default()
+        };
+    }
+
+    /// Keeps the highest of the numbers that were told: another broker may not know them, nor a clock that is behind.
+    fn remember(&mut self) {
+        let known = std::mem::take(&mut self.known);
+        for (board, told) in known.highest() {
+            let heard = self.heard.entry(board.clone()).or_default();
+            *heard = told.max(*heard);
+        }
     }
 
     /// Sends no message to ourselves again, because the broker hangs up on it.
@@ -264,8 +285,10 @@ impl ReadBack {
             let (journal, known) = (journal.clone(), self.known.numbers().clone());
             let tells_all = self.hears && !self.is_kept_from;
             let known = (tells_all || !known.is_empty()).then_some(known);
+            let heard = self.heard.clone();
             let mut comparing = JoinSet::new();
             comparing.spawn(async move {
+                journal.heard(heard).await;
                 if let Some(last) = last {
                     journal.follow(last).await;
                 }

@@ -20,6 +20,7 @@ use super::{
     lasting::{Lasting, StateLog},
     link::{Arrived, BrokerLink, Cause, Closed, LinkEvent, Publication, Qos, Ticket},
     reply::CommandReply,
+    states::First,
     window::{InFlight, Sent},
 };
 
@@ -221,17 +222,19 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         self.send(&message, Sent::Word);
     }
 
-    /// Hands over what the window lets through: replies, then the lanes in turn.
+    /// Hands over what the window lets through: replies, then the lanes in turn. No event goes before the broker has `info`: a run of which
+    /// nobody knows has sent none, and of two that take the name in one moment at most one sends before it hears of the other.
     fn pump(&mut self) {
         if matches!(self.phase, Phase::LastWords(_) | Phase::Leaving(_)) {
             return;
         }
         while self.has_room() {
-            let may_state = !self.events_come_first();
-            let states_first = self.states_first && may_state;
+            let info = self.core.states.first();
+            let may_state = info == First::Waits || !self.events_come_first();
+            let states_first = info == First::Waits || self.states_first && may_state;
             let went = self.send_reply()
                 || (states_first && self.send_state())
-                || self.send_event()
+                || (info == First::Told && self.send_event())
                 || self.clear_ceiling()
                 || (!states_first && may_state && self.send_state());
             if !went {
@@ -279,6 +282,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let Some(message) = self.core.states.next(now, is_careful) else {
             return false;
         };
+        let message = self.dated(message);
         let topic = message.topic.clone();
         if !self.fits(&message) {
             self.core.states.sent(&topic, now);

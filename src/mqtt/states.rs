@@ -82,6 +82,17 @@ impl StateKey {
     }
 }
 
+/// What became of the value that goes before all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum First {
+    /// It is not sent yet.
+    Waits,
+    /// The broker has not answered it.
+    UnderWay,
+    /// The broker has it or does not take it, or there is none.
+    Told,
+}
+
 #[derive(Debug)]
 struct Slot {
     key: StateKey,
@@ -100,6 +111,8 @@ struct Table {
     /// Unsent topics, the one that waits longest first.
     queue: BTreeMap<u64, String>,
     places: u64,
+    /// The topic that goes before all others.
+    first: Option<String>,
     /// Topics on which the broker hung up, each with its rest. After the rest such a topic is tried alone.
     held: BTreeMap<String, Rest>,
 }
@@ -180,6 +193,9 @@ impl States {
                     not_before: None,
                     is_once,
                 };
+                if slot.key.goes_first {
+                    table.first = Some(topic.clone());
+                }
                 table.slots.insert(topic.clone(), slot);
             }
         }
@@ -259,6 +275,20 @@ impl States {
             correlation: None,
             speaker: None,
         })
+    }
+
+    /// What became of the value that goes before all others.
+    pub(super) fn first(&self) -> First {
+        let table = self.lock();
+        let topic = table
+            .first
+            .as_ref()
+            .filter(|topic| !table.held.contains_key(*topic));
+        match topic.and_then(|topic| table.slots.get(topic)) {
+            Some(slot) if slot.in_flight => First::UnderWay,
+            Some(slot) if slot.place.is_some() => First::Waits,
+            _ => First::Told,
+        }
     }
 
     /// Notes that the topic's value was handed over, or cannot be sent at all.

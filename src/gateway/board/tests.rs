@@ -203,3 +203,21 @@ async fn what_one_task_lost_the_next_one_tells() {
     assert!(!tells_of_losses(&mut task(&shared).await).await);
     journal.close().await;
 }
+
+/// Somebody takes the journal away, and what he has of it goes on elsewhere.
+#[tokio::test]
+async fn the_states_follow_what_is_told_in_the_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = JournalSettings::at(folder.path().join("j.sqlite"));
+    let (journal, _) = Journal::open(settings, "gw").unwrap();
+    let shared = shared(journal.clone());
+    let mut task = task(&shared).await;
+    task.watcher
+        .handle_notice(Millis(0), notice::JOURNAL_MISSING, "it was removed");
+    task.finish().await.unwrap();
+    let states = &shared.publisher.states;
+    let game = states.value(&shared.topics, &"7".parse().unwrap(), BoardState::Game);
+    let game: serde_json::Value = serde_json::from_slice(&game.unwrap()).unwrap();
+    assert_eq!(game["last_seq"], 1);
+    journal.close().await;
+}

@@ -52,6 +52,10 @@ pub(crate) fn set_floors(connection: &Connection, floors: &BTreeMap<String, u64>
     serde_json::to_string(floors).map_or(Ok(()), |json| set_meta(connection, "floors", &json))
 }
 
+pub(crate) fn set_copied(connection: &Connection, copied: &BTreeMap<String, Copied>) -> rusqlite::Result<()> {
+    serde_json::to_string(copied).map_or(Ok(()), |json| set_meta(connection, "copied", &json))
+}
+
 pub(super) fn set_unsecured(connection: &Connection) -> rusqlite::Result<()> {
     set_meta(connection, "unsecured", "1")
 }
@@ -145,9 +149,9 @@ impl Store {
         set_runs(&self.connection, runs)
     }
 
-    /// Forgets them, where all numbers that they can have given out are below those that come.
-    pub(crate) fn forget_runs(&self) -> rusqlite::Result<()> {
-        self.set_runs(&KnownRuns::default())?;
+    /// Keeps them in a copy, and has it know no other: its own copies have the same runs, and go on from the same numbers.
+    pub(crate) fn keep_runs(&self) -> rusqlite::Result<()> {
+        self.set_runs(&self.runs()?.or_unnoted())?;
         remove_meta(&self.connection, "boot")
     }
 
@@ -190,7 +194,7 @@ impl Store {
     }
 
     pub(crate) fn set_copied(&self, copied: &BTreeMap<String, Copied>) -> rusqlite::Result<()> {
-        serde_json::to_string(copied).map_or(Ok(()), |json| set_meta(&self.connection, "copied", &json))
+        set_copied(&self.connection, copied)
     }
 
     /// Notes that all numbers can have been sent.

@@ -32,7 +32,9 @@ impl JournalWriter {
             .as_ref()
             .is_some_and(|theirs| *theirs != self.identity);
         let is_strange = self.is_strange(&last) && !self.has_left_from_here(known);
-        if is_of_another || is_strange {
+        // A restored journal has sent since its copy was made: `copy.rs` looks at what that had not sent.
+        let is_restored = !self.copied.is_empty();
+        if is_of_another || is_strange && !is_restored {
             self.stand_by(false);
         }
         if is_strange {
@@ -61,7 +63,7 @@ impl JournalWriter {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)] // a test panics
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use tokio::sync::oneshot;
 
@@ -69,6 +71,7 @@ mod tests {
     use crate::{
         event::{Event, notice},
         journal::{
+            backup::{Restore, copy},
             entry::{Shift, Shifts},
             request::JournalRequest,
             writer::tests::{first_events, writer},
@@ -79,6 +82,7 @@ mod tests {
         LastRun {
             boot: boot.to_owned(),
             journal: journal.map(str::to_owned),
+            era: None,
         }
     }
 
@@ -86,6 +90,17 @@ mod tests {
     fn compare(writer: &mut JournalWriter, last: Option<LastRun>) {
         writer.last_run = last;
         writer.reconcile(Some(BTreeMap::new()), oneshot::channel().0);
+    }
+
+    /// Compares with a broker that knows the events of board 7 up to number `told`.
+    fn compare_at(writer: &mut JournalWriter, last: LastRun, told: u64) {
+        writer.last_run = Some(last);
+        let known = KnownNumbers {
+            last: told,
+            ..KnownNumbers::default()
+        };
+        let known = BTreeMap::from([("7".to_owned(), known)]);
+        writer.reconcile(Some(known), oneshot::channel().0);
     }
 
     /// A journal of which one event may have been sent by the run with this boot id.
@@ -273,6 +288,103 @@ mod tests {
         let mut bytes = std::fs::read(path).unwrap();
         bytes[(page - 1) * size..page * size].fill(0xa5);
         std::fs::write(path, bytes).unwrap();
+    }
+
+    /// Restores a copy of the journal that `sent_by` makes, of which nobody had acknowledged the event.
+    fn restored(folder: &Path) -> PathBuf {
+        let (path, place) = (folder.join("j.sqlite"), folder.join("restored.sqlite"));
+        sent_by(Some("one"), &path);
+        let restore = Restore::begin(&place).unwrap();
+        copy(&path, &restore.fresh()).unwrap();
+        restore.check().unwrap();
+        restore.finish().unwrap();
+        place
+    }
+
+    /// A backup was restored once for a hall of spares, and the card copied before its first start.
+    #[test]
+    fn a_copy_of_a_restored_journal_knows_no_run_of_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = restored(folder.path());
+        let second = folder.path().join("image.sqlite");
+        std::fs::copy(&first, &second).unwrap();
+        let (mut writer, _told) = writer(&first);
+        let identity = writer.identity.clone();
+        let of = |boot| run(boot, Some(&identity));
+        writer.begin_run("first".to_owned());
+        compare_at(&mut writer, of("one"), 1);
+        assert!(writer.is_compared, "its copy knows that run");
+        let base = writer.resume("7").last_seq;
+        drop(writer);
+        let (mut writer, _told) = self::writer(&second);
+        writer.begin_run("second".to_owned());
+        compare_at(&mut writer, of("first"), 1);
+        assert!(!writer.is_compared);
+        writer.lift();
+        assert!(writer.is_compared && writer.resume("7").last_seq > base);
+    }
+
+    /// A run since the copy was made is of this journal, too, and has sent what the copy had not.
+    #[test]
+    fn what_a_restored_journal_had_not_sent_keeps_its_number_after_another_run_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, _told) = writer(&restored(folder.path()));
+        let last = run("two", Some(&writer.identity));
+        compare_at(&mut writer, last, 3);
+        writer.lift();
+        assert_eq!(writer.unacked(0, 10)[0].seq, 1);
+    }
+
+    /// Its card went bad before it could ask a broker.
+    #[test]
+    fn a_damaged_journal_knows_that_it_was_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = restored(folder.path());
+        damage_an_index(&path);
+        let (writer, _told) = writer(&path);
+        let copied = writer.copied["7"];
+        assert!(
+            copied.last == 1 && copied.base == writer.resume("7").last_seq,
+            "{copied:?}"
+        );
+        drop(writer);
+        assert_eq!(self::writer(&path).0.copied["7"], copied, "nor does it forget it");
+    }
+
+    /// Somebody imaged the running card, before the run lost the name and took it again.
+    #[test]
+    fn a_copy_that_was_made_within_a_run_knows_it_only_up_to_then() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.begin_run("two".to_owned());
+        let identity = writer.identity.clone();
+        compare(&mut writer, Some(run("one", Some(&identity))));
+        let before = writer.told_era.borrow().clone();
+        let image = folder.path().join("image.sqlite");
+        copy(&path, &image).unwrap();
+        writer.take(JournalRequest::StandBy(true), &mut Vec::new());
+        compare(&mut writer, None);
+        writer.lift();
+        let after = writer.told_era.borrow().clone();
+        assert!(writer.is_compared && before != after);
+        drop(writer);
+        for (file, era, leaving) in [
+            (&image, &before, None),
+            (&image, &None, None),
+            (&image, &after, Some(Leaving::Behind)),
+            (&path, &before, None),
+            (&path, &after, None),
+        ] {
+            let (mut writer, _told) = self::writer(file);
+            writer.last_run = Some(LastRun {
+                era: era.clone(),
+                ..run("two", Some(&identity))
+            });
+            writer.look_at_last_run(None);
+            assert_eq!(writer.leaving, leaving, "{} {era:?}", file.display());
+        }
     }
 
     /// The card takes a write before the boards have other numbers.

@@ -133,7 +133,8 @@ impl JournalWriter {
                 shifts.remove(1);
             }
         }
-        let (floor, base) = (self.seq_base, far_above(self.seq_base));
+        let heard = self.heard.values().copied().max().unwrap_or(0);
+        let (floor, base) = (self.seq_base, far_above(self.seq_base.max(heard)));
         let others = why.said_of("a board that has told nothing yet", [floor, base]);
         self.jumps.note_others([floor, base], &others);
         self.seq_base = base;

@@ -166,14 +166,17 @@ impl JournalWriter {
     /// Has the disk learn with the next write that what the journal has can be sent.
     fn have_compared_noted(&mut self) {
         self.pending.floors = None;
+        if self.pending.compared.is_some() {
+            return;
+        }
+        let era = format!("{:032x}", fastrand::u128(..));
         if let Some(boot) = &self.boot {
+            self.runs.note(&era);
             self.runs.note(boot);
         }
-        let compared = || Compared {
-            era: format!("{:032x}", fastrand::u128(..)),
-            runs: self.runs.clone(),
-        };
-        self.pending.compared.get_or_insert_with(compared);
+        self.told_era.send_replace(Some(era.clone()));
+        let runs = self.runs.clone();
+        self.pending.compared = Some(Compared { era, runs });
     }
 
     /// Gives other numbers to what the boards have said so far. The boards stand still meanwhile.
@@ -287,7 +290,7 @@ impl JournalWriter {
             prefix: format!("{}/{board}/", self.gateway),
             floor: certain,
             base: if self.leaving.is_some() || known.is_above(certain) {
-                known.far(floor)
+                known.far(floor.max(self.heard.get(board).copied().unwrap_or(0)))
             } else {
                 certain
             },
@@ -419,7 +422,10 @@ fn behind(board: &str, known: &KnownNumbers, lift: &Lift) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::writer::tests::writer;
+    use crate::journal::{
+        request::JournalRequest,
+        writer::tests::{first_events, writer},
+    };
 
     fn numbers(is_ours: bool) -> KnownNumbers {
         KnownNumbers {
@@ -436,6 +442,23 @@ mod tests {
             .into_iter()
             .map(|(board, _)| board);
         assert_eq!(order.collect::<Vec<_>>(), ["m", "a", "z"]);
+    }
+
+    /// It may be another broker, and the clock is behind.
+    #[test]
+    fn numbers_leave_for_those_above_all_that_any_broker_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut writer, _told) = writer(&folder.path().join("journal.sqlite"));
+        writer.accept(first_events(1)).unwrap();
+        let told = 1 << 47;
+        let heard = JournalRequest::Heard(BTreeMap::from([("7".to_owned(), told)]));
+        writer.take(heard, &mut Vec::new());
+        writer.take(JournalRequest::StandBy(false), &mut Vec::new());
+        writer.reconcile(Some(BTreeMap::new()), oneshot::channel().0);
+        writer.lift();
+        for board in ["7", "that has told nothing"] {
+            assert!(writer.resume(board).last_seq > told, "{board}");
+        }
     }
 
     #[test]

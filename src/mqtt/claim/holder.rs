@@ -32,6 +32,8 @@ pub(super) struct Info {
     #[serde(default)]
     pub(super) journal_at: Option<String>,
     #[serde(default)]
+    journal_era: Option<String>,
+    #[serde(default)]
     host: String,
     #[serde(default)]
     keep_alive_s: Option<u64>,
@@ -44,6 +46,7 @@ impl Info {
         LastRun {
             boot: self.boot_id.clone(),
             journal: self.journal.clone(),
+            era: self.journal_era.clone(),
         }
     }
 

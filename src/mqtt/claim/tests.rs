@@ -63,12 +63,13 @@ fn the_run_that_had_the_name_last_is_known_by_info() {
         let mut claim = claim("b", "one");
         hears(&mut claim, topics().status(), b"offline", now);
         hears(&mut claim, topics().info(), info.as_bytes(), now);
-        claim.last_run()
+        claim.take_over()
     };
     let run = |journal: Option<&str>| {
         Some(LastRun {
             boot: "a".to_owned(),
             journal: journal.map(str::to_owned),
+            era: None,
         })
     };
     assert_eq!(told(r#"{"boot_id":"a","journal":"theirs"}"#), run(Some("theirs")));

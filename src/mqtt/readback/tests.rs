@@ -203,3 +203,27 @@ fn what_comes_after_the_comparison_is_not_kept() {
     hears(&mut readback, "8");
     assert!(readback.known.numbers().is_empty());
 }
+
+/// Another broker may not know them.
+#[test]
+fn the_highest_numbers_of_our_boards_are_remembered_from_connection_to_connection() {
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let boards: [Id; 1] = ["7".parse().unwrap()];
+    let mut readback = ReadBack::default();
+    let told = |readback: &mut ReadBack, board: &str, payload| {
+        readback.begin(Instant::now());
+        let game = arrived(format!("dgt2mqtt/gw/board/{board}/game"), payload);
+        readback.take(&topics, &game, &boards, Instant::now());
+    };
+    told(&mut readback, "7", r#"{"last_seq":50,"game":1}"#);
+    told(&mut readback, "7", r#"{"last_seq":5,"game":1}"#);
+    told(
+        &mut readback,
+        "nobody configured it",
+        r#"{"last_seq":70,"game":1}"#,
+    );
+    told(&mut readback, "8", r#"{"last_seq":70,"game":1}"#);
+    readback.at_another();
+    readback.begin(Instant::now());
+    assert_eq!(readback.heard, BTreeMap::from([("7".to_owned(), 50)]));
+}

@@ -35,6 +35,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         let went = self.send(&message, Sent::Event { n, topic });
         if went {
             self.core.outbox.sent(n);
+            self.core.claim.sends();
         }
         went
     }
@@ -52,6 +53,18 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         let mut forms = short::forms(row, &languages).into_iter().map(message);
         forms.find(|short| self.is_within(short))
+    }
+
+    /// The message; `info` with what tells the time since we took the name from any other.
+    pub(super) fn dated(&self, mut message: Publication) -> Publication {
+        if message.topic == self.core.topics.info()
+            && let Some(era) = self.core.journal.era()
+            && let Ok(mut info) = serde_json::from_slice::<serde_json::Map<_, _>>(&message.payload)
+        {
+            info.insert("journal_era".to_owned(), serde_json::Value::String(era));
+            message.payload = serde_json::to_vec(&info).unwrap_or_default().into();
+        }
+        message
     }
 
     pub(super) fn is_within(&self, message: &Publication) -> bool {

@@ -62,15 +62,16 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
         }
         core.claim.tick(now);
         core.alarms.tell_left_out(now);
-        let was_sending = !core.readback.wants_numbers();
-        let was_taken = was_sending && core.claim.was_taken();
+        let is_compared = !core.readback.wants_numbers();
+        let was_taken = is_compared && core.claim.was_taken();
         let may_compare = !was_taken && has_heard && core.claim.holds();
-        if may_compare && core.readback.compare(&core.journal, core.claim.last_run()) {
+        if may_compare && core.readback.compare(&core.journal, core.claim.take_over()) {
             self.begin();
         }
         self.speak();
         let stands_by = self.core.claim.stands_by() && !std::mem::replace(&mut self.is_noted, true);
         if stands_by || was_taken {
+            let was_sending = self.core.claim.give_up();
             self.core.journal.stand_by(was_sending).await;
         }
         if was_taken {
@@ -78,7 +79,7 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
                 "another gateway had our name meanwhile: the broker is asked anew for our numbers"
             );
         }
-        if was_sending && (stands_by || was_taken) {
+        if is_compared && (stands_by || was_taken) {
             self.core.readback.forget();
             self.ask_anew();
         }
@@ -157,7 +158,6 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
     pub(super) fn settled(&mut self, left_out: &BTreeSet<String>) {
         let mut known = self.core.readback.finish();
         known.forget(left_out);
-        self.core.claim.take_over();
         let is_kept = !*self.core.unsecured.borrow();
         let mut former = known.former(&self.core.boards.borrow());
         former.retain(|_| is_kept);
@@ -169,8 +169,8 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.core.former.send_replace(former);
         }
         self.core.ceilings.found(known.ceilings());
-        // Another gateway may have come meanwhile.
-        if self.core.claim.holds() && !self.asks_anew {
+        // Another gateway may have come meanwhile. Then the next turn asks anew.
+        if self.core.claim.holds() && !self.core.claim.was_taken() && !self.asks_anew {
             self.begin();
         }
     }

@@ -75,3 +75,64 @@ fn after_a_process_that_had_our_lock_and_is_offline_the_name_is_taken_at_once() 
         assert_eq!(claim.holds(), holds, "{is_new} {lock}");
     }
 }
+
+/// The rights have no `info`, or somebody cleared it.
+#[test]
+fn where_info_is_missing_the_holder_is_known_by_its_birth() {
+    let now = Instant::now();
+    let online = |speaker: Option<&str>| {
+        let mut claim = claim("b", "two");
+        let arrived = Arrived {
+            topic: topics().status(),
+            payload: "online".into(),
+            retain: true,
+            response_topic: None,
+            correlation: None,
+            speaker: speaker.map(str::to_owned),
+        };
+        claim.take(&topics(), &arrived, now);
+        claim.heard(now);
+        claim.holds()
+    };
+    assert!(!online(Some("a")), "it is asked");
+    assert!(online(Some("b")), "a former connection of ours");
+    assert!(online(None), "an older program does not tell");
+}
+
+/// Its events are among those at the broker, and what the other has under way must come above them.
+#[test]
+fn of_two_holders_the_one_that_gives_way_says_so_if_it_has_sent() {
+    let now = Instant::now();
+    for has_sent in [true, false] {
+        let [mut first, mut second] = [claim("a", "one"), claim("b", "two")];
+        for claim in [&mut first, &mut second] {
+            claim.heard(now);
+            claim.take_over();
+        }
+        if has_sent {
+            second.sends();
+        }
+        hears(&mut first, topics().status(), b"online", now);
+        tell(&mut first, &mut second, now);
+        assert!(second.stands_by() && !first.was_taken());
+        tell(&mut second, &mut first, now);
+        assert_eq!(first.was_taken(), has_sent);
+        assert!(first.holds());
+        assert_eq!([second.give_up(), second.give_up()], [has_sent, false]);
+    }
+}
+
+/// While the numbers are compared, `info` of another comes in. It is not that of the run before.
+#[test]
+fn what_comes_after_the_name_is_taken_is_of_another() {
+    let now = Instant::now();
+    let mut claim = claim("b", "two");
+    let gone = br#"{"boot_id":"a","journal":"journal of two","journal_at":"lock of two"}"#;
+    hears(&mut claim, topics().status(), b"offline", now);
+    hears(&mut claim, topics().info(), gone, now);
+    claim.heard(now);
+    assert_eq!(claim.take_over().map(|run| run.boot).as_deref(), Some("a"));
+    assert!(claim.holds() && !claim.was_taken());
+    hears(&mut claim, topics().info(), br#"{"boot_id":"c"}"#, now);
+    assert!(claim.was_taken());
+}
