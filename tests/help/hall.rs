@@ -270,21 +270,27 @@ pub fn commands(config: &Path, board: &str) -> Vec<Value> {
 }
 
 /// Leaves of an irregularity what is published of it however long it is. `short/brief.rs` has tests of the rest.
-fn shorten(irregularity: &mut serde_json::Map<String, Value>) {
-    irregularity.remove("whole");
-    let ruling = irregularity["ruling"].as_object_mut().unwrap();
+fn shorten(event: &mut serde_json::Map<String, Value>) {
+    event.remove("whole");
+    let ruling = event["ruling"].as_object_mut().unwrap();
     for field in ["clock_working", "time_control", "laws"] {
         ruling.remove(field);
     }
-    for words in irregularity["text"].as_object_mut().unwrap().values_mut() {
+    for words in event["text"].as_object_mut().unwrap().values_mut() {
         words.as_object_mut().unwrap().remove("advice");
     }
 }
 
-/// The events of a journal as they are published, and those that were published: an irregularity says there only what fits.
+/// The events of a journal as they are published, and those that were published: an irregularity, and its ruling that was amended, say
+/// there only what fits.
 pub fn as_published(mut events: Vec<Value>) -> Vec<Value> {
-    let irregularities = events.iter_mut().filter(|event| event["type"] == "irregularity");
-    irregularities.for_each(|event| shorten(event.as_object_mut().unwrap()));
+    let is_short = |event: &&mut Value| {
+        ["irregularity", "ruling_amended"]
+            .iter()
+            .any(|kind| event["type"] == **kind)
+    };
+    let rulings = events.iter_mut().filter(is_short);
+    rulings.for_each(|event| shorten(event.as_object_mut().unwrap()));
     events
 }
 
