@@ -72,7 +72,7 @@ impl Scene {
                 .iter()
                 .any(|event| event["code"] == "journal_behind")
         };
-        self.subscriber.until("the jump's name", || is_named()).await;
+        self.subscriber.until("the jump's name", is_named).await;
     }
 
     fn assert_right(&self) {

@@ -156,7 +156,7 @@ impl Scene {
                     >= times
             })
         };
-        self.subscriber.until("the jump's name", || is_named()).await;
+        self.subscriber.until("the jump's name", is_named).await;
     }
 
     /// Waits until an event or `health` says it.
