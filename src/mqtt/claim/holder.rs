@@ -1,12 +1,6 @@
 //! What the broker retains of the last holder of our name, and how long that one may live although nobody hears it.
 
-use std::{
-    fs::OpenOptions,
-    io::Read as _,
-    os::unix::fs::MetadataExt as _,
-    path::Path,
-    time::Duration,
-};
+use std::{fs::OpenOptions, io::Read as _, os::unix::fs::MetadataExt as _, path::Path, time::Duration};
 
 use serde::Deserialize;
 
