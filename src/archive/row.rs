@@ -78,9 +78,7 @@ impl EventRow {
             weight,
         })
     }
-}
 
-impl EventRow {
     /// The number that the event had before, if the gateway had to give it another.
     pub(super) fn former_number(&self) -> Option<u64> {
         let number = self

@@ -44,7 +44,10 @@ pub struct Fall {
     /// A piece lies where a reply would put it. Until something bears the fall out, it was rather moved
     /// there.
     #[serde(default)]
-    pub like_reply: bool,
+    pub(super) like_reply: bool,
+    /// It came there no faster than a hand carries it.
+    #[serde(default)]
+    pub carried_like_reply: bool,
     /// A piece of the mover lies where its own way leads it, further than on the next square: it was rather moved there.
     #[serde(default)]
     pub(super) like_move: bool,
@@ -128,6 +131,7 @@ impl Fall {
             knocked: false,
             like_capture: false,
             like_reply: false,
+            carried_like_reply: false,
             like_move: false,
             unheard: false,
             by_either: false,

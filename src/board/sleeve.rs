@@ -174,7 +174,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
         .map(|(_, to)| sensed.at(to));
     let mut astray: Vec<Square> = line.misplaced(sensed).into_iter().collect();
     window.is_answered = !astray.is_empty() && is_answered(line, &window, &astray, sensed);
-    let (mut like_reply, mut by_either) = (false, false);
+    let (mut like_reply, mut carried_like_reply, mut by_either) = (false, false, false);
     let mut first_left = None::<Millis>;
     let mut pieces = Vec::new();
     for home in missing {
@@ -208,7 +208,11 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
             let apart = sensed.since(lies).since(left);
             apart > AT_ONCE_MS && left + SCAN_MS <= window.done
         };
-        like_reply |= lies.is_some_and(|lies| is_reply(line, home, lies, code) && !is_hasty(lies));
+        if let Some(lies) = lies.filter(|lies| is_reply(line, home, *lies, code) && !is_hasty(*lies)) {
+            like_reply = true;
+            let came = window.changed(lies, sensed).unwrap_or_else(|| sensed.since(lies));
+            carried_like_reply |= !window.has_knocked(left, came);
+        }
         by_either |= left > window.pressed;
         let carried = || sensed.read_elsewhere(code, line.placement().squares_of(code), left);
         // A king that is read elsewhere has castled or was moved: a sleeve seldom takes a king along, and pushes it at the most.
@@ -242,6 +246,7 @@ fn fallen(line: &Line, sensed: &Sensed) -> Option<Fall> {
     let unheard = |piece: &Fallen| !is_heard(piece.home) || piece.lies.is_some_and(|s| !is_heard(s));
     let (unheard, like_move) = (fall.pieces().any(unheard), fall.pieces().any(like_move));
     fall.like_reply = like_reply;
+    fall.carried_like_reply = carried_like_reply;
     fall.unheard = unheard;
     fall.like_move = like_move;
     fall.by_either = by_either;

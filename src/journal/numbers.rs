@@ -86,7 +86,8 @@ impl KnownNumbers {
         self.highest() > seq
     }
 
-    pub(super) fn highest(&self) -> u64 {
+    /// The highest number of the board that is known to have been given out.
+    pub(crate) fn highest(&self) -> u64 {
         self.last.max(self.ceiling)
     }
 }

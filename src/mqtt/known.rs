@@ -122,7 +122,7 @@ impl KnownBoards {
     /// The highest numbers of the boards that are configured.
     pub(super) fn highest(&self) -> impl Iterator<Item = (&String, u64)> {
         let ours = self.boards.iter().filter(|(_, known)| known.is_ours);
-        ours.map(|(board, known)| (board, known.last.max(known.ceiling)))
+        ours.map(|(board, known)| (board, known.highest()))
     }
 
     /// Forgets these boards.

@@ -43,8 +43,8 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     if fall.may_be_reply() && !fall.is_over() || told == Some(fall.pressed) {
         return None;
     }
-    // What comes back from where a reply would put it may have been moved there and back.
-    let enough = if fall.is_over() && !fall.like_reply {
+    // What comes back from where a reply would put it may have been moved there and back, unless it came there faster than that.
+    let enough = if fall.is_over() && !fall.carried_like_reply {
         POSSIBLE
     } else {
         LIKELY
