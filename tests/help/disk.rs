@@ -127,6 +127,10 @@ impl ImageDisk {
             assert!(sent.unwrap().success());
         };
         signal("-STOP");
+        // A thread that waits for the disk is stopped only once the disk has answered.
+        while !is_stopped(process) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.fail();
         signal("-CONT");
     }
@@ -193,6 +197,15 @@ impl ImageDisk {
             before = now;
         }
     }
+}
+
+/// True when all threads of `process` stand still.
+fn is_stopped(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let is_stopped = |stat: String| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'));
+    threads
+        .flatten()
+        .all(|thread| fs::read_to_string(thread.path().join("stat")).is_ok_and(is_stopped))
 }
 
 impl Drop for ImageDisk {

@@ -28,7 +28,7 @@ const REST_MS: u64 = 1500;
 pub(super) const CLOCK_SPEAKS_MS: u64 = 3000;
 
 /// After this long, a hand has put down the piece that it held when the board came back.
-const GIVEN_UP_MS: u64 = 20_000;
+pub(super) const GIVEN_UP_MS: u64 = 20_000;
 
 /// If only one order of play explains the board, and it has no more half-moves than these, the watcher need
 /// not read the board's log. In a longer gap pieces may have moved there and back.

@@ -18,7 +18,7 @@ use super::{
     single_act,
     trust::Excuse,
     untold,
-    waits::{GIVE_UP_MS, JUDGE_MS, REST_MS, RESTORED, judged_after},
+    waits::{GIVE_UP_MS, JUDGE_MS, RESTORED, judged_after},
     withdrawn::{GivenBack, gives_back},
 };
 use crate::{
@@ -55,6 +55,7 @@ impl Game {
             return;
         }
         self.presses.advance();
+        self.presses.keep_rest(ctx);
         if let Some(press) = self.presses.judged.clone()
             && (self.go_on_from_agreed(ctx, &press)
                 || self.take_back_by_press(ctx, &press)
@@ -79,7 +80,7 @@ impl Game {
             return;
         }
         if let Some(press) = self.presses.judged.clone() {
-            self.judge_press(ctx, press);
+            self.judge_press(ctx, &press);
         } else {
             let found = displaced::out_of_turn(ctx, &self.trust());
             if let Some(finding) = found {
@@ -268,11 +269,7 @@ impl Game {
         Finding::illegal(!stand.turn(), act, scene)
     }
 
-    fn judge_press(&mut self, ctx: &mut Ctx<'_>, mut press: Press) {
-        if press.rest.is_none() && ctx.passed(press.at, REST_MS) && ctx.still_for(QUIET_MS - 100) {
-            press.rest = Some(ctx.sensed.placement().clone());
-            self.presses.judged = Some(press.clone());
-        }
+    fn judge_press(&mut self, ctx: &mut Ctx<'_>, press: &Press) {
         let waits = self.course.lines.best().awaits() == Some(press.at);
         if waits && ctx.passed(press.at, ASK_MS) {
             self.presses.ask(ctx, press.at);
@@ -282,16 +279,16 @@ impl Game {
             return;
         }
         if self.course.lines.best().awaits() != Some(press.at) {
-            if let Some(seen) = single_act::found(ctx, &self.trust(), &press) {
+            if let Some(seen) = single_act::found(ctx, &self.trust(), press) {
                 // It is reported now, or once all readings of this time have come.
                 if ctx.is_told(press.at, judged_after(ctx)) {
-                    self.accuse_press(ctx, &press, seen);
+                    self.accuse_press(ctx, press, seen);
                 }
                 return;
             }
             let is_early = early_reply(self.course.lines.best(), press.side, press.at);
             if is_early && !self.trust().is_unproven(ctx, Some(press.at)) {
-                self.look_at_early_reply(ctx, &press);
+                self.look_at_early_reply(ctx, press);
             } else {
                 self.presses.judged = None;
             }
@@ -301,7 +298,7 @@ impl Game {
             self.presses.judged = None;
             return;
         }
-        if self.answers(ctx, &press) {
+        if self.answers(ctx, press) {
             self.presses.judged = None;
             self.course.lines.forget_presses();
             return;
@@ -313,12 +310,12 @@ impl Game {
         }
         // The half-moves before this one must be on the record. Without them there is no position to judge
         // from.
-        if self.course.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, &press) {
+        if self.course.lines.best().awaits() != Some(press.at) || !self.reach_for_judgement(ctx, press) {
             ctx.wait_for("the half-moves before the press");
             ctx.at(ctx.now + 200);
             return;
         }
-        let explanation = explain(self.course.record.stand(), &seen_at(ctx, &self.course, &press));
+        let explanation = explain(self.course.record.stand(), &seen_at(ctx, &self.course, press));
         let promotion = matches!(
             explanation,
             Explanation::PawnNotReplaced { .. } | Explanation::WrongColour { .. }
@@ -352,8 +349,8 @@ impl Game {
             ctx.wait_for("readings of the time of the press");
             return;
         }
-        let seen = seen_at(ctx, &self.course, &press);
-        self.accuse_press(ctx, &press, seen);
+        let seen = seen_at(ctx, &self.course, press);
+        self.accuse_press(ctx, press, seen);
     }
 
     /// Waits for the press of an early reply. If none comes, reports its piece as displaced.

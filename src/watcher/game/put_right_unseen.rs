@@ -8,7 +8,7 @@ use super::{
     Open,
     after::RESTORED_MS,
     course::Course,
-    gap::{CLOCK_SPEAKS_MS, Gap, NOT_FIRST, recovered},
+    gap::{CLOCK_SPEAKS_MS, GIVEN_UP_MS, Gap, NOT_FIRST, recovered},
     positions::Positions,
     trust::APART_MS,
 };
@@ -67,9 +67,9 @@ pub(super) fn unheard(
     pressed: Millis,
     after: &Arc<Stand>,
 ) -> Unheard {
-    if gap.missed_until.is_none_or(|until| until <= pressed) {
+    let Some(read_again) = gap.missed_until.filter(|until| *until > pressed) else {
         return Unheard::Stands;
-    }
+    };
     let course = positions.course;
     let before = course.record.stand();
     let is_before = positions
@@ -79,8 +79,10 @@ pub(super) fn unheard(
     if !is_before && (leads_here(after) || !leads_here(before)) {
         return Unheard::Stands;
     }
+    // A clock that stands may never tell, and half-moves wait to be told that were made since.
+    let is_left = !is_before && ctx.passed(read_again, GIVEN_UP_MS);
     match ctx.clock.running() {
-        None if ctx.clock.attached != Some(false) && !says_nothing(ctx, gap) => Unheard::Waits,
+        None if !is_left && ctx.clock.attached != Some(false) && !says_nothing(ctx, gap) => Unheard::Waits,
         turn if !is_before || turn == Some(course.to_move()) => Unheard::PutRight,
         _ => Unheard::Stands,
     }

@@ -19,6 +19,8 @@ pub(super) const SCAN_MS: u64 = 450;
 pub(super) const GIVE_UP_MS: u64 = 20_000;
 /// The watcher keeps a placement at rest no sooner than this after the press.
 pub(super) const REST_MS: u64 = 300;
+/// A board that has not changed for this long is at rest.
+const STILL_MS: u64 = 250;
 /// For this long after the clock was stopped, late updates may still belong to a half-move.
 pub(super) const FREEZE_MS: u64 = 700;
 /// On a board that loses updates, the watcher waits this long for a dump before it believes the readings.
@@ -36,6 +38,18 @@ pub(super) fn judged_after(ctx: &Ctx<'_>) -> u64 {
 }
 
 impl PressQueue {
+    /// Keeps what the board showed once it had come to rest after the press that is being judged, whatever the press is taken for
+    /// by then: somebody may put the pieces back before it is judged.
+    pub(super) fn keep_rest(&mut self, ctx: &mut Ctx<'_>) {
+        if let Some(press) = &mut self.judged
+            && press.rest.is_none()
+            && ctx.passed(press.at, REST_MS)
+            && ctx.still_for(STILL_MS)
+        {
+            press.rest = Some(ctx.sensed.placement().clone());
+        }
+    }
+
     /// Asks the board for a dump, once for each press; this is the press at `pressed`.
     pub(super) fn ask(&mut self, ctx: &mut Ctx<'_>, pressed: Millis) {
         if self.asked.replace(pressed) != Some(pressed) {
