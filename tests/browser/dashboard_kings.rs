@@ -179,6 +179,11 @@ fn what_a_lifted_king_means() {
             json!(["lifted together - lifted bound", "bac", "0", 1]),
         ),
         (
+            "a king that is put back unseen, before the other one is lifted",
+            "sees('a', up); sees('b', black); sees('a', full); sees('b', up, full)",
+            json!(["lifted together - lifted bound", "bac", "0", 1]),
+        ),
+        (
             "games that go on are in nobody's way",
             "plays('a', up); sees('b', up, full); plays('a', full)",
             json!(["- lifted bound playing", "bac", "0", 1]),

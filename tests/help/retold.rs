@@ -28,6 +28,14 @@ struct Counts {
 
 /// One of so many games that are taken up may be told otherwise.
 const ONE_OF: usize = 10;
+/// So many games tell whether accusations are untold more often than they may be.
+const ENOUGH: usize = 30;
+
+/// A daemon that takes a game up does not know yet whose side of the clock is whose: the accusations of every third game may be untold,
+/// and of few games one.
+fn most_untold(taken_up: usize) -> usize {
+    taken_up / 3 + 1
+}
 
 impl Tally {
     /// Plays the rounds of a test, so many at a time, and holds what came of their games. Of a run that is short a single game tells
@@ -46,15 +54,20 @@ impl Tally {
         tally.hold();
     }
 
-    /// How many rounds are lacking, where a game is told otherwise, and so few were taken up that one is more than their share.
+    /// How many rounds are lacking, where so few games were taken up that those that are told otherwise, or whose accusations are
+    /// untold, are more than their share by chance.
     fn lacking(&self) -> usize {
         let counts = self.0.lock().unwrap();
-        match counts.otherwise.is_empty() {
-            true => 0,
-            false => (ONE_OF * rounds())
-                .div_ceil(counts.taken_up)
-                .saturating_sub(rounds()),
-        }
+        let games = if counts.untold > most_untold(counts.taken_up) {
+            ENOUGH
+        } else if counts.otherwise.is_empty() {
+            return 0;
+        } else {
+            ONE_OF
+        };
+        (games * rounds())
+            .div_ceil(counts.taken_up)
+            .saturating_sub(rounds())
     }
 
     /// Takes a game. Nobody is accused besides. Where it was not taken up from the position, all is told as it was played.
@@ -85,10 +98,8 @@ impl Tally {
         );
         let few = counts.taken_up.div_ceil(ONE_OF);
         assert!(counts.otherwise.len() <= few, "{:#?}", counts.otherwise);
-        // It does not know yet whose side of the clock is whose: at most every third game, and of few games one.
-        let few = counts.taken_up / 3 + 1;
         assert!(
-            counts.untold <= few,
+            counts.untold <= most_untold(counts.taken_up),
             "{} accusations of {} games are neither made nor suspected",
             counts.untold,
             counts.taken_up

@@ -37,8 +37,10 @@ export class Binding {
       if (lift && placement === before) this.#lifted.set(key, lift);
       return null;
     }
-    if (lift) return placement === lift.before && !lift.spoilt ? this.#decide(key, lift.isPlaying) : null;
-    return isLifted(before, placement) ? this.#lift(key, before, isPlaying) : null;
+    if (lift && placement === lift.before) return lift.spoilt ? null : this.#decide(key, lift.isPlaying);
+    // Of what follows soon after each other the page may see the last: that king put back, and the other one lifted.
+    const stood = lift ? lift.before : before;
+    return isLifted(stood, placement) ? this.#lift(key, stood, isPlaying) : null;
   }
 
   /** Two kings at a time say nothing; those of games that go on are always in somebody's hand. */
