@@ -6,6 +6,7 @@ use crate::{
     late::{held_back, is_full},
     play::{Fixture, fixtures, play_killed, recorded},
     restarts::{AWAY_MS, besides},
+    said::accused_besides,
 };
 
 /// A machine that starts slowly: half-moves and presses are missed, and nobody is accused of what came of it.
@@ -43,6 +44,8 @@ fn what_stood_at_a_press_that_comes_late_counts_and_not_what_was_put_back_since(
         for killed in [6050, 6150] {
             let got = play_killed(&late, &[Millis(killed)], 8292 - killed);
             assert!(besides(&fixture, &got).is_empty(), "{until}, {killed}");
+            let untold = accused_besides(&fixture.whole().events, &got.events, false);
+            assert_eq!(untold, [""; 0], "{until}, {killed}");
         }
     }
 }

@@ -108,24 +108,12 @@ fn each_killed(capture: &Capture, moments: &[Killed]) -> Vec<Option<Kept>> {
     outcomes
 }
 
-/// A run that is short has a long game no more often: a dozen such games take as long as all others.
-const MOST_IN_SHORT: usize = 24;
-
-/// All of `moments`, or where a run that is short has too many of them, some, evenly.
-fn thinned<T>(moments: Vec<T>) -> Vec<T> {
-    let step = match is_full() {
-        true => 1,
-        false => moments.len().div_ceil(MOST_IN_SHORT).max(1),
-    };
-    moments.into_iter().step_by(step).collect()
-}
-
 /// Kills the daemon as `moments` say. Returns how often, and what came out otherwise than without.
 fn killed(name: &str, capture: &Capture, moments: impl Fn(usize) -> Vec<Killed>) -> (usize, Vec<String>) {
     let mut whole = Play::of(capture);
     whole.play_on(&capture.records, capture);
     let wanted = kept(&whole.watcher);
-    let moments = thinned(moments(whole.seen.len()));
+    let moments = moments(whole.seen.len());
     let mut wrong = Vec::new();
     for (moment, got) in moments.iter().zip(each_killed(capture, &moments)) {
         let Some(got) = got else { continue };
@@ -253,7 +241,7 @@ fn kills_change_nothing(away: u64, moments: impl Fn(&Capture) -> Vec<Millis>) {
     for fixture in fixtures() {
         let Fixture { name, capture, .. } = fixture;
         let wanted = told(fixture.whole());
-        let moments = thinned(moments(capture));
+        let moments = moments(capture);
         tried += moments.len();
         for (moment, got) in moments.iter().zip(play_killed_once(capture, &moments, away)) {
             let Some(got) = got.as_ref().map(told) else {
