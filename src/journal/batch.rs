@@ -68,12 +68,12 @@ pub(crate) struct Lifted {
     pub(crate) seq_base: u64,
 }
 
-/// A comparison of the numbers: what the journal has by then can be sent.
+/// A comparison of the numbers: they are settled, and this run may send what it has once the broker knows of it.
 #[derive(Debug)]
 pub(crate) struct Compared {
     /// What tells the time since then from any other.
     pub(crate) era: String,
-    /// The runs that may have sent, this one among them.
+    /// The runs that may send, this one among them.
     pub(crate) runs: KnownRuns,
 }
 
@@ -85,6 +85,8 @@ pub(crate) struct Batch {
     pub(crate) compared: Option<Compared>,
     /// The last number of each board that can have been sent, where the disk does not know yet that later ones cannot.
     pub(crate) floors: Option<BTreeMap<String, u64>>,
+    /// True where from now on all that the journal has can be sent, and the disk does not know yet.
+    pub(crate) sends: bool,
     /// True where no disk secures the numbers: more may have been given out than the batch has.
     pub(crate) is_unsecured: bool,
     pub(crate) rows: Vec<NewRow>,
@@ -100,7 +102,7 @@ impl Batch {
     /// True when the batch holds something that must be durable now. Acknowledgements may wait.
     pub(crate) fn is_urgent(&self) -> bool {
         let has_entries = !self.rows.is_empty() || !self.snapshots.is_empty() || !self.commands.is_empty();
-        has_entries || self.lifted.is_some() || self.compared.is_some() || self.floors.is_some()
+        has_entries || self.lifted.is_some() || self.compared.is_some() || self.floors.is_some() || self.sends
     }
 
     pub(crate) fn is_empty(&self) -> bool {

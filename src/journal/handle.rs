@@ -36,6 +36,7 @@ pub struct Journal {
     trouble: watch::Receiver<Vec<Notice>>,
     unsecured: watch::Receiver<bool>,
     disputed: watch::Receiver<bool>,
+    sending: watch::Receiver<bool>,
     era: watch::Receiver<Option<String>>,
     identity: Arc<str>,
     is_new: bool,
@@ -75,12 +76,14 @@ impl Journal {
         let (trouble_sender, trouble) = watch::channel(Vec::new());
         let (unsecured_sender, unsecured) = watch::channel(false);
         let (disputed_sender, disputed) = watch::channel(false);
+        let (sending_sender, sending) = watch::channel(false);
         let (era_sender, era) = watch::channel(None);
         let tells = Tells {
             news: news_sender,
             trouble: trouble_sender,
             unsecured: unsecured_sender,
             disputed: disputed_sender,
+            sending: sending_sender,
             era: era_sender,
         };
         let writer = JournalWriter::new(ready, settings, gateway.to_owned(), tells).map_err(sqlite)?;
@@ -98,6 +101,7 @@ impl Journal {
             trouble,
             unsecured,
             disputed,
+            sending,
             era,
             identity,
             is_new,
@@ -168,7 +172,7 @@ impl Journal {
             .await
     }
 
-    /// Compares the journal's numbers with those that a broker knows. The answer comes as soon as events may be sent.
+    /// Compares the journal's numbers with those that a broker knows. The answer comes as soon as they are settled.
     /// If the broker knows numbers above those of the journal at its start, that is after [`Self::lift`]. The answer has the boards
     /// that were left out, because the journal has no room for boards that nobody configured: only the broker knows their numbers.
     /// `known` is none of a broker that does not tell what was published before.
@@ -209,6 +213,18 @@ impl Journal {
     /// Tells the journal that another broker is asked for our numbers. As [`Self::stand_by`], but nobody else had the name.
     pub async fn ask_anew(&self, was_sending: bool) {
         let _ = self.requests.send(JournalRequest::AskAnew(was_sending)).await;
+    }
+
+    /// Has the journal note that its events can be sent, after [`Self::reconcile`] and once the broker knows which run has the name.
+    /// Before [`Self::sends`] none may be: the next process takes them for unsent.
+    pub async fn begin_to_send(&self) {
+        let _ = self.requests.send(JournalRequest::Send).await;
+    }
+
+    /// True once events may be sent. [`Self::news`] tells when.
+    #[must_use]
+    pub fn sends(&self) -> bool {
+        *self.sending.borrow()
     }
 
     /// Tells the journal which run had our name last, before [`Self::reconcile`].

@@ -26,6 +26,7 @@ pub(super) enum JournalRequest {
     ),
     StandBy(bool),
     AskAnew(bool),
+    Send,
     Follow(LastRun),
     Heard(BTreeMap<String, u64>),
     Boot(String),

@@ -230,8 +230,6 @@ impl Store {
     pub(crate) fn write(&mut self, batch: &Batch, now_ms: i64) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         if let Some(compared) = &batch.compared {
-            // Whatever the journal has by now can be sent.
-            remove_meta(&transaction, "floors")?;
             remove_meta(&transaction, "copied")?;
             set_era(&transaction, &compared.era)?;
             set_runs(&transaction, &compared.runs)?;
@@ -239,6 +237,9 @@ impl Store {
         }
         if let Some(floors) = &batch.floors {
             set_floors(&transaction, floors)?;
+        }
+        if batch.sends {
+            remove_meta(&transaction, "floors")?;
         }
         if batch.is_unsecured {
             set_unsecured(&transaction)?;

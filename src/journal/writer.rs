@@ -6,6 +6,7 @@ mod follow;
 mod home;
 mod leave;
 mod lift;
+mod sending;
 #[cfg(test)]
 mod tests;
 mod tidy;
@@ -48,6 +49,8 @@ pub(super) struct Tells {
     pub(super) trouble: watch::Sender<Vec<Notice>>,
     pub(super) unsecured: watch::Sender<bool>,
     pub(super) disputed: watch::Sender<bool>,
+    /// True once events may be sent.
+    pub(super) sending: watch::Sender<bool>,
     /// What tells the time since the numbers were compared last from any other; none before.
     pub(super) era: watch::Sender<Option<String>>,
 }
@@ -62,7 +65,7 @@ pub(super) struct JournalWriter {
     identity: String,
     resumes: BTreeMap<String, Resume>,
     seq_base: u64,
-    /// True once the numbers are compared: what is accepted from then on may be sent.
+    /// True once the numbers are compared.
     is_compared: bool,
     /// Why numbers must leave their range, until they have. Nothing in memory is told meanwhile.
     leaving: Option<Leaving>,
@@ -128,6 +131,8 @@ pub(super) struct JournalWriter {
     /// True while events in memory have numbers that no disk secures.
     unsecured: watch::Sender<bool>,
     disputed: watch::Sender<bool>,
+    /// True once the disk knows that all that the journal has can be sent, or numbers have left their range because it cannot.
+    sending: watch::Sender<bool>,
     told_era: watch::Sender<Option<String>>,
     lock: Option<JournalLock>,
 }
@@ -202,6 +207,7 @@ impl JournalWriter {
             trouble: tells.trouble,
             unsecured: tells.unsecured,
             disputed: tells.disputed,
+            sending: tells.sending,
             told_era: tells.era,
             lock: ready.lock,
         };
@@ -286,6 +292,10 @@ impl JournalWriter {
             JournalRequest::AskAnew(was_sending) => {
                 self.followed = None;
                 self.stand_by(was_sending);
+            }
+            JournalRequest::Send => {
+                self.settle(std::mem::take(answers));
+                self.begin_to_send();
             }
             JournalRequest::Follow(last) => self.last_run = Some(last),
             JournalRequest::Heard(numbers) => self.heard = numbers,
@@ -406,6 +416,9 @@ impl JournalWriter {
                 let batch = std::mem::take(&mut self.pending);
                 if let Some(compared) = batch.compared {
                     self.era = compared.era;
+                }
+                if batch.sends {
+                    self.send();
                 }
                 self.shifts.clear();
                 self.recover();

@@ -2,6 +2,7 @@
 
 mod blame;
 mod forms;
+mod lanes;
 mod numbers;
 mod reading;
 mod replies;
@@ -20,7 +21,6 @@ use super::{
     lasting::{Lasting, StateLog},
     link::{Arrived, BrokerLink, Cause, Closed, LinkEvent, Publication, Qos, Ticket},
     reply::CommandReply,
-    states::First,
     window::{InFlight, Sent},
 };
 
@@ -88,6 +88,8 @@ pub(super) struct BrokerSession<'a, L> {
     turned_at: Instant,
     /// True once the session has left the connection to ask for our name again on the next: it sends nothing more.
     asks_anew: bool,
+    /// True once the journal is to note that its events can be sent.
+    begins_to_send: bool,
 }
 
 impl<'a, L: BrokerLink> BrokerSession<'a, L> {
@@ -107,6 +109,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             states_first: true,
             turned_at: Instant::now(),
             asks_anew: false,
+            begins_to_send: false,
         }
     }
 
@@ -142,7 +145,10 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             self.hand_over_acks();
             if self.may_send() {
-                self.load().await;
+                self.begin_to_send().await;
+                if self.is_open() {
+                    self.load().await;
+                }
                 self.pump();
             }
             if let Some(closed) = self.look_at_the_watch() {
@@ -199,6 +205,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let newest = *self.core.news.borrow();
         self.core.outbox.restart(newest, Instant::now());
         self.reading = JoinSet::new();
+        self.begins_to_send = false;
         self.core.states.restart();
         self.core.ceilings.restart();
         if self.core.settings.commands {
@@ -220,48 +227,6 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             ..Publication::plain(self.core.topics.status(), word, true)
         };
         self.send(&message, Sent::Word);
-    }
-
-    /// Hands over what the window lets through: replies, then the lanes in turn. No event goes before the broker has `info`: a run of which
-    /// nobody knows has sent none, and of two that take the name in one moment at most one sends before it hears of the other.
-    fn pump(&mut self) {
-        if matches!(self.phase, Phase::LastWords(_) | Phase::Leaving(_)) {
-            return;
-        }
-        while self.has_room() {
-            let info = self.core.states.first();
-            let may_state = info == First::Waits || !self.events_come_first();
-            let states_first = info == First::Waits || self.states_first && may_state;
-            let went = self.send_reply()
-                || (states_first && self.send_state())
-                || (info == First::Told && self.send_event())
-                || self.clear_ceiling()
-                || (!states_first && may_state && self.send_state());
-            if !went {
-                return;
-            }
-            self.states_first = !states_first;
-        }
-    }
-
-    /// True once the broker has answered the questions and the name is ours.
-    fn may_send(&self) -> bool {
-        let is_answered = self.core.readback.is_over() && self.core.claim.holds();
-        self.connected_at.is_some() && is_answered && !self.asks_anew
-    }
-
-    /// True for a moment where the last connection ended by a message of ours. A state may end this one too, and there
-    /// may be many states.
-    fn events_come_first(&self) -> bool {
-        let is_new = self.connected_at.is_some_and(|at| at.elapsed() < blame::YOUNG);
-        is_new && self.core.events_first && self.core.outbox.is_sending()
-    }
-
-    fn has_room(&self) -> bool {
-        let core = &self.core;
-        let is_careful = core.suspicion.is_careful() || core.outbox.is_trying();
-        self.window
-            .has_room(is_careful || core.states.is_trying(Instant::now()))
     }
 
     fn send(&mut self, message: &Publication, sent: Sent) -> bool {

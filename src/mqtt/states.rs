@@ -257,7 +257,11 @@ impl States {
     pub(super) fn next(&self, now: Instant, tracked_first: bool) -> Option<Publication> {
         let table = self.lock();
         let is_due = |slot: &&Slot| table.due(slot).is_none_or(|at| at <= now);
-        let topics = table.held.keys().chain(table.queue.values());
+        let topics = table
+            .first
+            .iter()
+            .chain(table.held.keys())
+            .chain(table.queue.values());
         let mut due = topics.filter_map(|topic| table.waits(topic)).filter(is_due);
         let is_tracked = |slot: &&Slot| slot.key.qos == Qos::AtLeastOnce;
         let tracked = if tracked_first {

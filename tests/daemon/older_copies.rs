@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::atomic::Ordering,
     time::Duration,
 };
 
@@ -55,6 +56,19 @@ impl Scene {
         got.filter(|got| got.topic.contains("/event/"))
             .map(|got| got.json())
             .collect()
+    }
+
+    /// The configurations of the machine, which has its broker behind `proxy`, and of a spare one with an image of its card.
+    fn two_machines(&self, proxy: &Proxy) -> [PathBuf; 2] {
+        let text = fs::read_to_string(&self.config).unwrap();
+        let [first, spare] = ["first.toml", "spare.toml"].map(|name| self.config.with_file_name(name));
+        let direct = self.broker.url().to_string();
+        let direct = direct.trim_end_matches('/');
+        assert!(text.contains(direct), "{text}");
+        fs::write(&first, text.replace(direct, &proxy.url.to_string())).unwrap();
+        fs::copy(self.journal(), self.folder.path().join("image.sqlite")).unwrap();
+        fs::write(&spare, text.replace("journal.sqlite", "image.sqlite")).unwrap();
+        [first, spare]
     }
 
     /// Waits for so many more events.
@@ -116,24 +130,44 @@ async fn an_older_copy_gives_no_number_twice_though_no_state_tells_the_last_one(
     scene.assert_right();
 }
 
+/// The network of the first machine breaks as it tells who has the name, and the machine dies. The spare one goes on, and in the end the
+/// first one comes back: what it had taken for the last evening was not sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_one_where_the_first_machine_ended_before_the_broker_knew_of_it() {
+    let scene = Scene::new().await;
+    let before = scene.events().len();
+    let proxy = Proxy::before(
+        scene.broker.port,
+        &[Fault::HangsUpOn(&["/gw/info"])],
+        Fault::Refuse,
+    )
+    .await;
+    let [first, spare] = scene.two_machines(&proxy);
+    let daemon = Daemon::start(&first);
+    let has_refused = || proxy.injected.load(Ordering::Relaxed) > 1;
+    scene.subscriber.until("another connection", has_refused).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    daemon.kill();
+    assert_eq!(scene.events().len(), before, "no event goes before `info`");
+    let daemon = Daemon::start(&spare);
+    scene.more(4).await;
+    daemon.kill();
+    proxy.then(Fault::None);
+    let daemon = Daemon::start(&first);
+    scene.named().await;
+    scene.more(1).await;
+    daemon.stop();
+    scene.assert_right();
+    let were_unsent = scene.events().iter().any(|event| event["unsent_as"].is_string());
+    assert!(were_unsent, "the first machine took nothing without its network");
+}
+
 /// The network of the first machine is away when it dies. The spare one goes on, and in the end the first one comes back.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_image_on_a_spare_machine_gives_no_number_twice() {
     let scene = Scene::new().await;
     let proxy = Proxy::before(scene.broker.port, &[], Fault::None).await;
-    let text = fs::read_to_string(&scene.config).unwrap();
-    let (first, spare) = (
-        scene.config.with_file_name("first.toml"),
-        scene.config.with_file_name("spare.toml"),
-    );
-    let direct = scene.broker.url().to_string();
-    let direct = direct.trim_end_matches('/');
-    assert!(text.contains(direct), "{text}");
-    fs::write(&first, text.replace(direct, &proxy.url.to_string())).unwrap();
-    let image = scene.folder.path().join("image.sqlite");
-    fs::copy(scene.journal(), &image).unwrap();
-    fs::write(&spare, text.replace("journal.sqlite", "image.sqlite")).unwrap();
-
+    let [first, spare] = scene.two_machines(&proxy);
     let daemon = Daemon::start(&first);
     scene.more(1).await;
     proxy.stand_still(true);

@@ -7,7 +7,7 @@ use std::{
 
 use dgt2mqtt::{
     event::Event,
-    journal::{Journal, KnownNumbers, OutboxRow, Written},
+    journal::{Journal, KnownNumbers, Notice, OutboxRow, Written},
 };
 
 use crate::{
@@ -26,7 +26,7 @@ pub fn card(folder: &Path) -> Option<(ImageDisk, PathBuf)> {
     Some((disk, at.join("j.sqlite")))
 }
 
-/// A broker that knows nothing, or this of board 7, is asked.
+/// A broker that knows nothing, or this of board 7, is asked, and events can be sent from then on.
 pub async fn compared(journal: &Journal, known: Option<KnownNumbers>) -> Vec<&'static str> {
     let known = known.map(|known| ("7".to_owned(), known));
     let mut settled = journal
@@ -36,11 +36,26 @@ pub async fn compared(journal: &Journal, known: Option<KnownNumbers>) -> Vec<&'s
     let mut disputed = journal.disputed();
     loop {
         tokio::select! {
-            _ = &mut settled => return said,
+            _ = &mut settled => break,
             // The boards stand still as often as the journal asks for it.
             _ = async { drop(disputed.wait_for(|is| *is).await) } => said.extend(codes(&journal.lift().await)),
         }
     }
+    said.extend(codes(&can_send(journal).await));
+    said
+}
+
+/// Events can be sent from now on. Returns why numbers have left their range for it.
+pub async fn can_send(journal: &Journal) -> Vec<Notice> {
+    journal.begin_to_send().await;
+    // Whoever is answered comes after that.
+    journal.resume("7").await;
+    let mut said = Vec::new();
+    while !journal.sends() {
+        assert!(*journal.disputed().borrow(), "nobody would end this wait");
+        said.extend(journal.lift().await);
+    }
+    said
 }
 
 pub fn seqs(rows: &[OutboxRow]) -> Vec<u64> {

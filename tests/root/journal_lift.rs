@@ -14,7 +14,7 @@ use dgt2mqtt::{
 use crate::{
     disk::ImageDisk,
     journal_faults::{codes, open},
-    journal_leave::compared,
+    journal_leave::{can_send, compared},
     journal_place::{append, event, said},
 };
 
@@ -127,6 +127,7 @@ async fn games_that_were_told_since_keep_their_numbers() {
         assert_eq!(resume.last_seq, last + 1, "events keep their numbers");
         let state: serde_json::Value = serde_json::from_str(&resume.snapshot.unwrap()).unwrap();
         assert!(state["games"] == 5 && state["game"].is_object(), "{state}");
+        can_send(&journal).await;
         journal.close().await;
         let mut told = Vec::new();
         let filter = Filter {

@@ -13,7 +13,7 @@ use tokio_util::bytes::Bytes;
 
 use crate::{
     journal_faults::{codes, open},
-    journal_leave::{FAR, behind_ten, card, compared, dying, leave_on_disk, seqs},
+    journal_leave::{FAR, behind_ten, can_send, card, compared, dying, leave_on_disk, seqs},
     journal_place::{append, event, said},
 };
 
@@ -75,6 +75,36 @@ async fn a_card_that_takes_all_but_the_comparison_secures_no_number() {
     let sent = behind_ten(&journal).await;
     let is_far = |row: &OutboxRow| row.seq > FAR && row.unsecured.is_some();
     assert!(sent.len() == 3 && sent.iter().all(is_far), "{sent:?}");
+    journal.close().await;
+    drop(disk);
+}
+
+/// The next run takes what this one has sent for unsent, because the disk does not know that it was to be sent.
+#[tokio::test]
+async fn nor_does_one_that_takes_the_comparison_and_not_that_events_are_to_be_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((disk, path)) = card(folder.path()) else {
+        return;
+    };
+    let (journal, _) = open(&path);
+    append(&journal, "7", 1..=10).await;
+    compared(&journal, None).await;
+    journal.close().await;
+    let (journal, _) = open(&path);
+    append(&journal, "7", 11..=13).await;
+    journal.reconcile(Some(BTreeMap::new())).await.await.unwrap();
+    assert!(!journal.sends());
+    disk.fail();
+    assert_eq!(codes(&can_send(&journal).await), ["journal_unsecured"]);
+    let sent = behind_ten(&journal).await;
+    let is_far = |row: &OutboxRow| row.seq > FAR && row.unsecured.is_some();
+    assert!(sent.len() == 3 && sent.iter().all(is_far), "{sent:?}");
+    journal.close().await;
+    let disk = disk.repair();
+    let (journal, _) = open(&path);
+    assert_eq!(seqs(&behind_ten(&journal).await), [11, 12, 13]);
+    compared(&journal, known(sent[2].seq, sent[2].unsecured.clone())).await;
+    assert_eq!(json(&behind_ten(&journal).await), json(&sent));
     journal.close().await;
     drop(disk);
 }

@@ -111,7 +111,8 @@ mod tests {
         }
         writer.accept(first_events(1)).unwrap();
         compare(&mut writer, None);
-        assert!(writer.is_compared);
+        writer.begin_to_send();
+        assert!(*writer.sending.borrow());
     }
 
     #[test]
@@ -299,6 +300,38 @@ mod tests {
         restore.check().unwrap();
         restore.finish().unwrap();
         place
+    }
+
+    /// It ended as it had compared its numbers, and before the broker had learned of it. An image of the card had the name meanwhile.
+    #[test]
+    fn what_a_run_took_that_no_broker_knew_was_not_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        for is_known in [false, true] {
+            let path = folder.path().join(format!("{is_known}.sqlite"));
+            sent_by(Some("one"), &path);
+            let (mut writer, _told) = writer(&path);
+            let identity = writer.identity.clone();
+            writer.begin_run("two".to_owned());
+            let mut second = first_events(2);
+            second.events.remove(0);
+            writer.accept(second).unwrap();
+            compare(&mut writer, Some(run("one", Some(&identity))));
+            assert!(writer.is_compared && !*writer.sending.borrow());
+            if is_known {
+                writer.begin_to_send();
+            }
+            drop(writer);
+            let (mut writer, _told) = self::writer(&path);
+            writer.begin_run("three".to_owned());
+            compare(&mut writer, Some(run("image", Some(&identity))));
+            writer.lift();
+            let rows = writer.unacked(0, 10);
+            let events = rows.iter().map(|row| serde_json::from_slice(&row.json).unwrap());
+            let said = events.map(|event: Event| (event.formerly, event.unsent_as));
+            let id = |seq| Some(format!("gw/7/{seq}"));
+            let second = if is_known { (id(2), None) } else { (None, id(2)) };
+            assert_eq!(said.collect::<Vec<_>>(), [(id(1), None), second]);
+        }
     }
 
     /// A backup was restored once for a hall of spares, and the card copied before its first start.

@@ -223,8 +223,10 @@ impl JournalWriter {
         store.set_identity(&self.identity)?;
         store.set_jumps(&self.jumps)?;
         store.set_runs(&self.runs)?;
-        if !self.is_compared {
+        if !*self.sending.borrow() {
             store.set_floors(&self.floors)?;
+        }
+        if !self.is_compared {
             store.set_copied(&self.copied)?;
         }
         store.set_era(&self.era)

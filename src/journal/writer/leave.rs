@@ -107,7 +107,7 @@ impl JournalWriter {
         if self.leaving.is_none() {
             return;
         }
-        if self.is_compared {
+        if *self.sending.borrow() {
             self.raise_floors();
         }
         for board in self.resumes.keys() {

@@ -31,7 +31,7 @@ const MOST_LINES: usize = 20;
 const MOST_BOARDS: usize = 4_000;
 
 impl JournalWriter {
-    /// Compares with what a broker knows, and answers when events may be sent, with the boards that it left out. `known` is none of a
+    /// Compares with what a broker knows, and answers when they are settled, with the boards that it left out. `known` is none of a
     /// broker that does not tell it.
     pub(super) fn reconcile(
         &mut self,
@@ -52,7 +52,7 @@ impl JournalWriter {
                 self.leave_unsecured();
             }
         }
-        // The disk may have refused just that, and the next run takes what it has of before for unsent.
+        // The disk may have refused just that.
         if self.beyond.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
             self.copied.clear();
@@ -139,6 +139,8 @@ impl JournalWriter {
             self.raise_floors();
         }
         self.is_compared = false;
+        self.pending.sends = false;
+        self.sending.send_replace(false);
         self.tell_disputed();
         match self.flush() {
             Written::Disk => match self.store.unacknowledged() {
@@ -163,9 +165,9 @@ impl JournalWriter {
         self.flush();
     }
 
-    /// Has the disk learn with the next write that what the journal has can be sent.
+    /// Has the disk learn with the next write that the numbers are compared, and what was sent before.
     fn have_compared_noted(&mut self) {
-        self.pending.floors = None;
+        self.pending.floors = Some(self.floors.clone());
         if self.pending.compared.is_some() {
             return;
         }
@@ -196,6 +198,10 @@ impl JournalWriter {
             self.copied.clear();
         }
         self.tell_disputed();
+        if self.pending.sends {
+            // The disk refuses to learn it, and what it has does not matter any more.
+            self.send();
+        }
         // What was kept back can be sent.
         self.news.send_replace(self.position);
         if let Some((answer, left_out)) = waiting {
@@ -249,6 +255,8 @@ impl JournalWriter {
         self.leaving = None;
         if self.waiting.is_some() {
             self.have_compared_noted();
+        } else if !*self.sending.borrow() {
+            self.pending.floors = Some(self.floors.clone());
         }
         if self.flush() == Written::Memory {
             self.leave_unsecured();

@@ -58,6 +58,7 @@ fn writer_of(path: &Path, ready: Ready) -> (JournalWriter, watch::Receiver<u64>)
         trouble: watch::channel(Vec::new()).0,
         unsecured: watch::channel(false).0,
         disputed: watch::channel(false).0,
+        sending: watch::channel(false).0,
         era: watch::channel(None).0,
     };
     let writer = JournalWriter::new(ready, settings, "gw".to_owned(), tells).unwrap();
