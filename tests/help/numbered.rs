@@ -140,10 +140,16 @@ pub fn numbered(arrivals: &[Value], board: &str) -> Result<Vec<Value>, String> {
             // A notice that got another number itself names those of before.
             let is_of = |(from, to)| from <= last && to == seq;
             let names = |event: &&Value| jump(event).is_some_and(|jump| is_former(event) || is_of(jump));
-            // One that was killed before it had named its jump names it later, above the numbers of the other gateway.
+            // One that was killed before it had named its jump names it later, above the numbers of the other gateway. Where it was killed
+            // between two of its notices, the next run names both.
+            let is_cut = || {
+                let next = notices.last().map(|last| last["seq"].as_u64().unwrap() + 1);
+                later.first().is_some_and(|later| later["seq"].as_u64() > next)
+            };
+            let is_killed = !notices.is_empty() && is_cut();
             let mut later = later
                 .iter()
-                .filter(|event| !notices.is_empty() && is_former(event));
+                .filter(|event| !notices.is_empty() && (is_former(event) || is_killed));
             let is_named = notices.iter().any(names) || later.any(|event| jump(event).is_some_and(is_of));
             if !is_named && !begins_far_above(event, last) {
                 return Err(format!(
@@ -242,9 +248,16 @@ fn a_number_of_another_event_is_found() {
     wrong(&another, "no such jump");
     wrong(&[&silent[..], &[late]].concat(), "no such jump");
     wrong(
-        &[told_again, event(101, "d"), notice(102, 2, 100)],
+        &[told_again.clone(), event(101, "d"), notice(102, 2, 100)],
         "no such jump",
     );
+    let next_run = [unsent(200, 3), notice(201, 2, 200), notice(202, 2, 100)];
+    assert_eq!(
+        with(&[&[told_again.clone()], &next_run[..]].concat()),
+        Ok(6),
+        "killed between its notices"
+    );
+    wrong(&[&[told_again], &next_run[..2]].concat(), "no such jump");
     wrong(&[event(2, "c")], "twice");
     assert!(nothing_between_is_missing(&two, &[event(1, "a"), event(2, "b"), event(3, "c")]).is_ok());
     assert!(nothing_between_is_missing(&two[1..], &two).is_err());
