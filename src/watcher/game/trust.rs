@@ -103,10 +103,7 @@ impl Trust<'_> {
     /// board is in doubt. A person who stopped the clock has seen what the board may not have shown, so a
     /// doubtful board is no reason then.
     pub(super) fn is_unproven(&self, ctx: &Ctx<'_>, pressed: Option<Millis>) -> bool {
-        let stopped = ctx
-            .clock
-            .stopped_at
-            .is_some_and(|at| pressed.is_some_and(|pressed| at >= pressed));
+        let stopped = pressed.is_some_and(|pressed| ctx.is_stopped_since(pressed));
         self.doubt.any()
             || self.gap.awaits_rest()
             || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
@@ -194,9 +191,7 @@ impl Trust<'_> {
         // Where nothing is in doubt but what was played in a gap, and the watcher has not said that nothing explains it, at least.
         let faulty = self.doubt.unread || self.doubt.strayed || self.doubt.absent || self.is_board_faulty();
         let is_explained = !self.gap.is_told();
-        let noticed = !faulty
-            && is_explained
-            && pressed.is_some_and(|pressed| is_noticed(ctx.clock.stopped_at, pressed));
+        let noticed = !faulty && is_explained && pressed.is_some_and(|pressed| is_noticed(ctx, pressed));
         let said = suspected.is_some() && (answered || noticed) && !unread;
         if said && pressed.is_some_and(|pressed| noticed || ctx.passed(pressed, EXCUSED_MS)) {
             return Excuse::No;

@@ -64,8 +64,7 @@ impl PressQueue {
             .sensed
             .last_dump()
             .is_some_and(|dump| dump >= pressed + REST_MS);
-        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-        if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
+        if told || ctx.is_stopped_since(pressed) || !ctx.sensed.loses_updates(ctx.now) {
             return false;
         }
         self.ask(ctx, pressed);
