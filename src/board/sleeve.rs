@@ -324,10 +324,10 @@ fn is_answered(line: &Line, window: &Window, astray: &[Square], sensed: &Sensed)
     })
 }
 
-/// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
+/// True when a reply puts the piece `code` from `home` onto `to`.
 fn is_reply(line: &Line, home: Square, to: Square, code: Code) -> bool {
     let reaches = |mv: &&Move| match **mv {
-        Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
+        Move::Normal { from, to: goal, .. } => (from, goal) == (home, to),
         _ => Candidate::touched(**mv).contains(home),
     };
     let mut replies = line.moves().iter().filter(reaches);
