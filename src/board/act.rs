@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
+    candidate::castled,
     fall::MOST_FALLEN,
     placement::{Code, Placement},
     stand::{Stand, targets},
@@ -387,9 +388,8 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
     if stand.placement().at(home) != king || !seen.at(home).is_empty() {
         return None;
     }
-    for (king_to, rook_from, rook_to) in [(File::G, File::H, File::F), (File::C, File::A, File::D)] {
-        let [king_to, rook_from, rook_to] =
-            [king_to, rook_from, rook_to].map(|f| Square::from_coords(f, rank));
+    for rook_from in [File::H, File::A].map(|file| Square::from_coords(file, rank)) {
+        let [king_to, rook_to] = castled(home, rook_from);
         if seen.at(king_to) != king || stand.placement().at(rook_from) != rook {
             continue;
         }

@@ -7,7 +7,7 @@ use shakmaty::{Bitboard, File, Move, Role, Square};
 
 use super::{
     act::{Castled, IllegalAct, Reason, castled_otherwise, is_replaced, passed_by, reason_of},
-    candidate::Candidate,
+    candidate::{Candidate, castled},
     line::Line,
     placement::{Code, Placement},
     sensed::{LIFTED_MS, SCAN_MS, Sensed},
@@ -297,14 +297,12 @@ fn king_castles(stand: &Stand, from: Square, to: Square) -> Option<(Square, Squa
     if from.file() != File::E || from.rank() != to.rank() || !from.rank().eq(&king.color.backrank()) {
         return None;
     }
-    let (rook_from, rook_to) = match to.file() {
-        File::G => (File::H, File::F),
-        File::C => (File::A, File::D),
-        _ => return None,
-    };
-    let [rook_from, rook_to] = [rook_from, rook_to].map(|f| Square::from_coords(f, from.rank()));
+    let mut corners = [File::A, File::H]
+        .map(|file| Square::from_coords(file, from.rank()))
+        .into_iter();
+    let rook = corners.find(|rook| castled(from, *rook)[0] == to)?;
     let rooks = stand.board().rooks() & stand.board().by_color(king.color);
-    rooks.contains(rook_from).then_some((rook_from, rook_to))
+    rooks.contains(rook).then(|| (rook, castled(from, rook)[1]))
 }
 
 #[cfg(test)]
