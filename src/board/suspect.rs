@@ -8,6 +8,7 @@ use shakmaty::{Bitboard, File, Move, Role, Square};
 use super::{
     act::{Castled, IllegalAct, Reason, castled_otherwise, is_replaced, passed_by, reason_of},
     candidate::{Candidate, castled},
+    evidence::EARLY_MS,
     line::Line,
     placement::{Code, Placement},
     sensed::{LIFTED_MS, SCAN_MS, Sensed},
@@ -17,10 +18,6 @@ use crate::time::Millis;
 
 /// A hand takes off as many of the opponent's pieces in one act.
 const MOST_TAKEN: usize = 2;
-/// An illegal act may be read this long before the half-move that it answers.
-const EARLY_MS: u64 = 1500;
-/// That a piece of the opponent's was moved is read at most this long after the press.
-const READ_MS: u64 = 250;
 /// Where the piece went is read at most this long after the press: a scan or two.
 const PLACED_MS: u64 = 600;
 
@@ -244,7 +241,7 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
     let from = differing.without(to).single_square()?;
     let (left, came) = (sensed.since(from), sensed.since(to));
     let theirs = piece.color() == Some(!stand.turn()) && stand.placement().at(from) == piece;
-    let in_time = since <= left.min(came) && left.min(came) <= pressed && left.max(came) <= pressed + READ_MS;
+    let in_time = since <= left.min(came) && left.min(came) <= pressed && left.max(came) <= pressed + SCAN_MS;
     if !theirs || !in_time || !sensed.at(from).is_empty() {
         return None;
     }

@@ -3,6 +3,7 @@
 
 use shakmaty::{Bitboard, Role, Square};
 
+use super::LATE_MS;
 use crate::board::{
     candidate::Candidate,
     placement::Code,
@@ -11,8 +12,6 @@ use crate::board::{
     weight,
 };
 
-/// The piece of a half-move may be read on its square so long after the press.
-const LANDED_MS: u64 = 1000;
 /// What a pawn may become.
 const PIECES: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
 
@@ -112,7 +111,7 @@ pub(super) fn put_right(plies: &Plies, squares: Bitboard, sensed: &Sensed) -> Bi
     }
     let is_right = |square: &Square| {
         let lands = last.stand.placement().at(*square).color() == us;
-        let until = if lands { pressed + LANDED_MS } else { pressed };
+        let until = if lands { pressed + LATE_MS } else { pressed };
         let in_time = (begun..=until).contains(&sensed.since(*square));
         in_time && (!lands || is_exchanged || mv.is_castle())
     };

@@ -24,12 +24,11 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// Before the watcher calls a position restored, the target, or what was played from it, must stand for this long.
+/// Before the watcher calls a position restored, the target, or what was played from it, must stand for this long. So must an earlier
+/// position while the clock runs for the player who takes a half-move back.
 pub(super) const RESTORED_MS: u64 = 400;
 /// With the clock stopped, an earlier position must stand for this long.
-const TAKEN_BACK_MS: u64 = 1500;
-/// The same, while the clock runs for the player who takes a half-move back.
-const GIVEN_BACK_MS: u64 = 400;
+pub(super) const TAKEN_BACK_MS: u64 = 1500;
 /// Without a clock it must stand longer: the hands may pass through that position on the way to another.
 const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
 /// A press without a move is put right when the offender's time has run again for this long.
@@ -150,7 +149,7 @@ impl Takebacks<'_> {
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
-            (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => GIVEN_BACK_MS,
+            (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => RESTORED_MS,
             (None, true) => return None,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,

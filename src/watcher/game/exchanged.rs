@@ -5,7 +5,7 @@ use super::after::{Takebacks, promoted_otherwise};
 use crate::{board::candidate::Candidate, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
 
 /// The other piece must stand for this long.
-const EXCHANGED_MS: u64 = 1500;
+pub(super) const EXCHANGED_MS: u64 = 1500;
 
 impl Takebacks<'_> {
     /// Looks whether the piece of the last half-move, a promotion, has been exchanged while the clock stands.

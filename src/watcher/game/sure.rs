@@ -3,7 +3,9 @@
 
 use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
-use super::{Made, Open, absent::rests_on_absent, finding::Finding, glimpse::TICKS, trust::Trust};
+use super::{
+    Made, Open, absent::rests_on_absent, finding::Finding, flags::TOLD_MS, glimpse::TICKS, trust::Trust,
+};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -20,9 +22,6 @@ use crate::{
 const MADE_UP_FOR: usize = 4;
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
 const SHAKY: usize = 24;
-/// A clock that runs shows what was pressed in a gap so long after it at the latest (milliseconds): it sends a frame each
-/// second.
-const TOLD_MS: u64 = 1500;
 
 /// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
 const UNREAD_MS: u64 = 5000;

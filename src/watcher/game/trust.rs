@@ -8,9 +8,9 @@ use super::{
     course::Course,
     doubt::{Doubt, is_noticed},
     flags::Flags,
-    gap::Gap,
+    gap::{GIVEN_UP_MS, Gap, is_at_rest},
     glimpse::Lump,
-    unread::Unread,
+    unread::{HELD, Unread},
 };
 use crate::{
     board::{Code, PlyKind},
@@ -20,8 +20,6 @@ use crate::{
 
 /// If the board did not read this many pieces where they went, that is more than chance.
 const UNLANDED: usize = 2;
-/// The number of latest half-moves among which these pieces are counted.
-const LATELY: usize = 40;
 /// A piece that had stood for this long when a half-move was made was not on its way elsewhere.
 const ASTRAY_MS: u64 = 3000;
 /// After so many half-moves nobody has noticed an irregularity.
@@ -37,10 +35,6 @@ const EXCUSED_MS: u64 = 2500;
 const HINDSIGHT_MS: u64 = 12_000;
 /// If this many pieces are not where the record has them, hands do not hold them all.
 const APART: usize = 2;
-/// This long after the board is read again, hands have put down what they held.
-pub(super) const APART_MS: u64 = 20_000;
-/// After this long without a change, hands are off the board.
-const REST_MS: u64 = 1500;
 
 /// Whether an act is excused.
 pub(super) enum Excuse {
@@ -72,7 +66,7 @@ impl Trust<'_> {
     /// True when the board is known not to read some pieces or squares. Then its readings do not prove an
     /// offence.
     pub(in crate::watcher) fn is_board_faulty(&self) -> bool {
-        let lately = &self.course.record[self.course.record.len().saturating_sub(LATELY)..];
+        let lately = &self.course.record[self.course.record.len().saturating_sub(HELD)..];
         let unlanded = lately
             .iter()
             .filter(|made| !made.landed && made.kind.legal().is_some());
@@ -222,10 +216,8 @@ impl Trust<'_> {
             || apart.count() < APART
             || self.gap.recall.is_awaited()
             || !is_playable(ctx.sensed.placement());
-        let is_due = !is_open
-            && ctx.passed(self.gap.read_since, APART_MS)
-            && ctx.still_for(REST_MS)
-            && !self.doubt.unread;
+        let is_due =
+            !is_open && ctx.passed(self.gap.read_since, GIVEN_UP_MS) && is_at_rest(ctx) && !self.doubt.unread;
         is_due.then_some(turn)
     }
 }
