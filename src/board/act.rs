@@ -271,7 +271,8 @@ pub(super) fn is_replaced(before: &Placement, from: Square, to: Square, code: Co
 }
 
 /// True when `seen` is `expected`, but for pieces of `color` that a hand may hold.
-fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
+#[must_use]
+pub fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
     let mut differing = expected.differing(seen).into_iter();
     differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
 }
