@@ -94,7 +94,7 @@ pub(super) fn put_right(plies: &Plies, squares: Bitboard, sensed: &Sensed) -> Bi
         let (was, since) = (sensed.before(*square), sensed.since(*square));
         // It was lifted and put back, or it had come there in this turn.
         let is_back = sensed.vanished_at(*square, sensed.at(*square)).is_some();
-        let has_come = was.color() == us && since - sensed.stood_for(*square) >= begun;
+        let has_come = was.color() == us && sensed.before_since(*square) >= begun;
         let own = sensed.at(*square).color() == us && is_back || has_come;
         own && begun <= since && since <= pressed
     };

@@ -116,7 +116,7 @@ impl Trust<'_> {
         let stood = |s: Square| {
             let (left, before) = (sensed.since(s), sensed.before(s));
             let is_strange = before.is_piece() && !before.agrees(expected.at(s));
-            sensed.at(s).is_empty() && is_strange && last.at < left && stood_until(left - sensed.stood_for(s))
+            sensed.at(s).is_empty() && is_strange && last.at < left && stood_until(sensed.before_since(s))
         };
         // What both players have let stand is put right no more.
         let open = || self.cases.open.iter().filter(|open| open.target.is_some());
