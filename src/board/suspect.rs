@@ -176,8 +176,7 @@ fn pawn_left(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAc
 fn may_go(line: &Line, from: Square, to: Square) -> bool {
     let comes = |candidate: Candidate| {
         let piece = line.placement().at(from);
-        let leaves = candidate.squares().contains(from) || from == to;
-        leaves && candidate.changes().contains(&(to, piece))
+        candidate.squares().contains(from) && candidate.changes().contains(&(to, piece))
     };
     is_legal(line, from, to) || line.moves().iter().any(|mv| comes(line.stand.candidate(*mv)))
 }

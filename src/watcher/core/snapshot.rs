@@ -333,7 +333,6 @@ impl Snapshot {
                 core.world.board.raw = Some(squares);
                 core.world.board.sensed = sensed;
             }
-            game.gap.is_open = true;
             core.play
                 .out
                 .questions

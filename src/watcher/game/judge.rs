@@ -294,7 +294,7 @@ impl Game {
             }
             return;
         }
-        if ctx.now.since(press.at) > GIVE_UP_MS || self.gap.is_open {
+        if ctx.now.since(press.at) > GIVE_UP_MS {
             self.presses.judged = None;
             return;
         }
