@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Bitboard, CastlingMode, Color, File, Move, Rank, Role, Square, uci::UciMove};
 
 use super::{
+    candidate::castled,
     fall::MOST_FALLEN,
     placement::{Code, Placement},
     stand::{Stand, targets},
@@ -270,7 +271,8 @@ pub(super) fn is_replaced(before: &Placement, from: Square, to: Square, code: Co
 }
 
 /// True when `seen` is `expected`, but for pieces of `color` that a hand may hold.
-fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
+#[must_use]
+pub fn is_lifted_only(expected: &Placement, seen: &Placement, color: Color) -> bool {
     let mut differing = expected.differing(seen).into_iter();
     differing.all(|s| seen.at(s).is_empty() && expected.at(s).color() == Some(color))
 }
@@ -387,9 +389,8 @@ fn castling(stand: &Stand, seen: &Placement, differing: Bitboard) -> Option<Expl
     if stand.placement().at(home) != king || !seen.at(home).is_empty() {
         return None;
     }
-    for (king_to, rook_from, rook_to) in [(File::G, File::H, File::F), (File::C, File::A, File::D)] {
-        let [king_to, rook_from, rook_to] =
-            [king_to, rook_from, rook_to].map(|f| Square::from_coords(f, rank));
+    for rook_from in [File::H, File::A].map(|file| Square::from_coords(file, rank)) {
+        let [king_to, rook_to] = castled(home, rook_from);
         if seen.at(king_to) != king || stand.placement().at(rook_from) != rook {
             continue;
         }

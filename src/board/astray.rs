@@ -8,13 +8,12 @@ use super::{
     line::Line,
     placement::{Code, Placement},
     sensed::Sensed,
+    sleeve::LIES_MS,
     stand::targets,
     weight,
 };
 use crate::time::Millis;
 
-/// A piece that was displaced before a press is read where it lies this long after the press at the latest.
-const LIES_MS: u64 = 450;
 /// A displaced piece that has stood for so long was not put back at once.
 const STOOD_MS: u64 = 1500;
 /// A piece that was read nowhere for so long is in no hand of the player whose turn began meanwhile.

@@ -79,12 +79,6 @@ struct Lifted {
 }
 
 impl Chips {
-    /// True where a chip is known to be wrong.
-    #[must_use]
-    pub fn are_wrong(&self) -> bool {
-        !self.wrong.is_empty()
-    }
-
     /// The chips as a snapshot keeps them.
     #[must_use]
     pub fn keep(&self) -> Vec<WrongChip> {

@@ -13,10 +13,11 @@ use super::{
 };
 use crate::time::Millis;
 
-/// The piece of a reply may be read this long before the half-move that it answers, without a price.
-const EARLY_MS: u64 = 1500;
-/// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans.
-const AT_ONCE_MS: u64 = 60;
+/// The piece of a reply, or an illegal act, may be read this long before the half-move that it answers, without a price.
+pub(super) const EARLY_MS: u64 = 1500;
+/// A piece that is read to leave and to arrive within this time was knocked, or was moved between two scans: no hand lifts a piece and
+/// puts it down so quickly.
+pub(super) const AT_ONCE_MS: u64 = 60;
 
 /// What the readings say of the half-moves that may continue a line.
 #[derive(Clone, Copy)]

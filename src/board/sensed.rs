@@ -266,7 +266,7 @@ impl Sensed {
     /// For how long `square` had shown what it showed before its last change, in milliseconds.
     #[must_use]
     pub fn stood_for(&self, square: Square) -> u64 {
-        self.since(square).since(self.earlier[usize::from(square)][0].1)
+        self.since(square).since(self.before_since(square))
     }
 
     /// What stands on `square`.
@@ -336,6 +336,12 @@ impl Sensed {
     #[must_use]
     pub fn before(&self, square: Square) -> Code {
         self.earlier[usize::from(square)][0].0
+    }
+
+    /// Since when `square` had shown what it showed before its last change.
+    #[must_use]
+    pub fn before_since(&self, square: Square) -> Millis {
+        self.earlier[usize::from(square)][0].1
     }
 
     /// When `square` came to show what it shows, if an update told. A dump does not tell when.

@@ -7,6 +7,7 @@ use shakmaty::{Bitboard, Color, Move, Role, Square};
 use super::{
     bill::Item,
     candidate::{Candidate, castled},
+    evidence::AT_ONCE_MS,
     fall::{Fall, Fallen, MOST_FALLEN},
     line::Line,
     placement::Code,
@@ -24,13 +25,9 @@ const SLEEVE_MS: u64 = 350;
 /// Two things that happen at once may be told by two scans, this far apart.
 const NEXT_SCAN_MS: u64 = 100;
 /// A piece that came to lie elsewhere before the press is read there this long after the press at the latest.
-const LIES_MS: u64 = 450;
-/// The square that it left is read to be empty this long after the press at the latest.
-const LEFT_MS: u64 = 250;
+pub(super) const LIES_MS: u64 = 450;
 /// A piece that is knocked is read elsewhere at most this long after it was gone: within a scan.
 const KNOCK_MS: u64 = 260;
-/// No hand lifts a piece and puts it down in so short a time.
-const AT_ONCE_MS: u64 = 60;
 /// A piece that is read so long after its press was not read on its square before: a scan and the line (milliseconds).
 const LATE_MS: u64 = 300;
 /// So many of the last half-moves tell whether the players press for every half-move.
@@ -139,7 +136,7 @@ impl Window {
         // After the press the opponent may move pieces himself, and takes longer to do so than a knock.
         let at_once = left.since(came).max(came.since(left)) <= AT_ONCE_MS;
         let left_by = if code.color() == Some(self.by) && !self.is_answered {
-            self.pressed + LEFT_MS
+            self.pressed + SCAN_MS
         } else if at_once && !self.is_answered {
             self.pressed + NEXT_SCAN_MS
         } else {
@@ -324,10 +321,10 @@ fn is_answered(line: &Line, window: &Window, astray: &[Square], sensed: &Sensed)
     })
 }
 
-/// True when a reply puts the piece `code` from `home` onto `to`, or begins with that.
+/// True when a reply puts the piece `code` from `home` onto `to`.
 fn is_reply(line: &Line, home: Square, to: Square, code: Code) -> bool {
     let reaches = |mv: &&Move| match **mv {
-        Move::Normal { from, to: goal, .. } => goal == to && (from == home || goal == home),
+        Move::Normal { from, to: goal, .. } => (from, goal) == (home, to),
         _ => Candidate::touched(**mv).contains(home),
     };
     let mut replies = line.moves().iter().filter(reaches);

@@ -7,7 +7,8 @@ use shakmaty::{Bitboard, File, Move, Role, Square};
 
 use super::{
     act::{Castled, IllegalAct, Reason, castled_otherwise, is_replaced, passed_by, reason_of},
-    candidate::Candidate,
+    candidate::{Candidate, castled},
+    evidence::EARLY_MS,
     line::Line,
     placement::{Code, Placement},
     sensed::{LIFTED_MS, SCAN_MS, Sensed},
@@ -17,10 +18,6 @@ use crate::time::Millis;
 
 /// A hand takes off as many of the opponent's pieces in one act.
 const MOST_TAKEN: usize = 2;
-/// An illegal act may be read this long before the half-move that it answers.
-const EARLY_MS: u64 = 1500;
-/// That a piece of the opponent's was moved is read at most this long after the press.
-const READ_MS: u64 = 250;
 /// Where the piece went is read at most this long after the press: a scan or two.
 const PLACED_MS: u64 = 600;
 
@@ -179,8 +176,7 @@ fn pawn_left(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(IllegalAc
 fn may_go(line: &Line, from: Square, to: Square) -> bool {
     let comes = |candidate: Candidate| {
         let piece = line.placement().at(from);
-        let leaves = candidate.squares().contains(from) || from == to;
-        leaves && candidate.changes().contains(&(to, piece))
+        candidate.squares().contains(from) && candidate.changes().contains(&(to, piece))
     };
     is_legal(line, from, to) || line.moves().iter().any(|mv| comes(line.stand.candidate(*mv)))
 }
@@ -244,7 +240,7 @@ fn opponents_piece(line: &Line, sensed: &Sensed, pressed: Millis) -> Option<(Ill
     let from = differing.without(to).single_square()?;
     let (left, came) = (sensed.since(from), sensed.since(to));
     let theirs = piece.color() == Some(!stand.turn()) && stand.placement().at(from) == piece;
-    let in_time = since <= left.min(came) && left.min(came) <= pressed && left.max(came) <= pressed + READ_MS;
+    let in_time = since <= left.min(came) && left.min(came) <= pressed && left.max(came) <= pressed + SCAN_MS;
     if !theirs || !in_time || !sensed.at(from).is_empty() {
         return None;
     }
@@ -297,14 +293,12 @@ fn king_castles(stand: &Stand, from: Square, to: Square) -> Option<(Square, Squa
     if from.file() != File::E || from.rank() != to.rank() || !from.rank().eq(&king.color.backrank()) {
         return None;
     }
-    let (rook_from, rook_to) = match to.file() {
-        File::G => (File::H, File::F),
-        File::C => (File::A, File::D),
-        _ => return None,
-    };
-    let [rook_from, rook_to] = [rook_from, rook_to].map(|f| Square::from_coords(f, from.rank()));
+    let mut corners = [File::A, File::H]
+        .map(|file| Square::from_coords(file, from.rank()))
+        .into_iter();
+    let rook = corners.find(|rook| castled(from, *rook)[0] == to)?;
     let rooks = stand.board().rooks() & stand.board().by_color(king.color);
-    rooks.contains(rook_from).then_some((rook_from, rook_to))
+    rooks.contains(rook).then(|| (rook, castled(from, rook)[1]))
 }
 
 #[cfg(test)]

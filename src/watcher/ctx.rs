@@ -27,6 +27,11 @@ pub(super) struct Ctx<'a> {
 }
 
 impl Ctx<'_> {
+    /// True while the clock stands that somebody has stopped since `pressed`: whoever does so has seen what the board may not have shown.
+    pub(super) fn is_stopped_since(&self, pressed: Millis) -> bool {
+        self.clock.stopped_at.is_some_and(|at| at >= pressed)
+    }
+
     /// Notes for `replay --explain` that a decision waits for `what`.
     pub(super) fn wait_for(&mut self, what: &'static str) {
         if !self.out.waits.contains(&what) {

@@ -58,7 +58,7 @@ pub(super) struct Late {
     /// waiting.
     floods: bool,
     /// Whether the line gathers.
-    gathers: Gathers,
+    pub(super) gathers: Gathers,
 }
 
 /// What came in one instant.
@@ -107,16 +107,6 @@ impl Late {
             gathers: self.gathers.anew(),
             ..Self::default()
         };
-    }
-
-    /// For how many milliseconds the line gathers.
-    pub(super) fn gathered(&self) -> u64 {
-        self.gathers.ms()
-    }
-
-    /// Until when the line may have gathered, though nobody knew for how long; `before` is what another link, or an earlier run, left.
-    pub(super) fn unmeasured(&self, before: Option<Millis>) -> Option<Millis> {
-        self.gathers.unmeasured(before)
     }
 
     /// The time until which, at `now`, it is known what has come.

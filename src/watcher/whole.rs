@@ -3,7 +3,7 @@
 
 use super::{core::Core, talk_time::TalkTime};
 use crate::{
-    dgt::{CommandBytes, Identity, PieceCode, Wish},
+    dgt::{Identity, PieceCode},
     families::{Driver, Family, Told},
     time::Millis,
 };
@@ -18,8 +18,8 @@ const QUIET_LOOK_MS: u64 = 1500;
 #[derive(Debug)]
 pub(super) struct Whole {
     family: &'static Family,
-    driver: Box<dyn Driver>,
-    talk: TalkTime,
+    pub(super) driver: Box<dyn Driver>,
+    pub(super) talk: TalkTime,
     identity: Identity,
     /// The last position on this link that the core got.
     told: Option<[PieceCode; 64]>,
@@ -95,21 +95,9 @@ impl Whole {
         talk.into_iter().chain(look).min()
     }
 
-    pub(super) fn hold_talk(&mut self, now: Millis, hold: bool) {
-        self.talk.stand(now, hold);
-    }
-
     /// Gives the next position to the core even if it is unchanged.
     pub(super) fn read_anew(&mut self) {
         self.told = None;
-    }
-
-    pub(super) fn poll_transmit(&mut self) -> Option<CommandBytes> {
-        self.driver.poll_transmit()
-    }
-
-    pub(super) fn poll_wish(&mut self) -> Option<Wish> {
-        self.driver.poll_wish()
     }
 }
 

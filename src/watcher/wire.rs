@@ -158,7 +158,7 @@ impl Wire {
     pub(super) fn hold_talk(&mut self, now: Millis, hold: bool) {
         match self {
             Self::Dgt(dgt) => dgt.talk.stand(dgt.backlog.on_line(now), hold),
-            Self::Whole(whole) => whole.hold_talk(now, hold),
+            Self::Whole(whole) => whole.talk.stand(now, hold),
         }
     }
 
@@ -199,14 +199,14 @@ impl Wire {
     pub(super) fn poll_transmit(&mut self) -> Option<CommandBytes> {
         match self {
             Self::Dgt(dgt) => dgt.session.poll_transmit().map(|command| command.bytes()),
-            Self::Whole(whole) => whole.poll_transmit(),
+            Self::Whole(whole) => whole.driver.poll_transmit(),
         }
     }
 
     pub(super) fn poll_wish(&mut self) -> Option<LinkWish> {
         let wish = match self {
             Self::Dgt(dgt) => dgt.session.poll_wish(),
-            Self::Whole(whole) => whole.poll_wish(),
+            Self::Whole(whole) => whole.driver.poll_wish(),
         };
         wish.map(|Wish::Reopen| LinkWish::Reopen)
     }
@@ -374,9 +374,9 @@ impl Ear<'_> {
             late,
             core,
         } = self;
-        core.world.board.sensed.is_told_within(late.gathered());
+        core.world.board.sensed.is_told_within(late.gathers.ms());
         late.note(now, at, message);
-        core.world.timing.gathered_until = late.unmeasured(core.world.timing.gathered_until);
+        core.world.timing.gathered_until = late.gathers.unmeasured(core.world.timing.gathered_until);
         let waited = backlog.heard(now, message);
         let then = backlog.in_core(at).max(core.now);
         if at < now {

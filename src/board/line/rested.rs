@@ -3,6 +3,7 @@
 
 use shakmaty::{Bitboard, Role, Square};
 
+use super::LATE_MS;
 use crate::board::{
     candidate::Candidate,
     placement::Code,
@@ -11,8 +12,6 @@ use crate::board::{
     weight,
 };
 
-/// The piece of a half-move may be read on its square so long after the press.
-const LANDED_MS: u64 = 1000;
 /// What a pawn may become.
 const PIECES: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
 
@@ -95,7 +94,7 @@ pub(super) fn put_right(plies: &Plies, squares: Bitboard, sensed: &Sensed) -> Bi
         let (was, since) = (sensed.before(*square), sensed.since(*square));
         // It was lifted and put back, or it had come there in this turn.
         let is_back = sensed.vanished_at(*square, sensed.at(*square)).is_some();
-        let has_come = was.color() == us && since - sensed.stood_for(*square) >= begun;
+        let has_come = was.color() == us && sensed.before_since(*square) >= begun;
         let own = sensed.at(*square).color() == us && is_back || has_come;
         own && begun <= since && since <= pressed
     };
@@ -112,7 +111,7 @@ pub(super) fn put_right(plies: &Plies, squares: Bitboard, sensed: &Sensed) -> Bi
     }
     let is_right = |square: &Square| {
         let lands = last.stand.placement().at(*square).color() == us;
-        let until = if lands { pressed + LANDED_MS } else { pressed };
+        let until = if lands { pressed + LATE_MS } else { pressed };
         let in_time = (begun..=until).contains(&sensed.since(*square));
         in_time && (!lands || is_exchanged || mv.is_castle())
     };

@@ -55,9 +55,8 @@ pub(super) fn went_on(
     };
     let piece = from_here.at(from);
     let stood = |square: Square| {
-        let left = sensed.seen_at(square).filter(|left| *left > pressed);
-        let came = left.map(|left| left - sensed.stood_for(square));
-        sensed.before(square) == piece && came.is_some_and(|came| came <= pressed + read)
+        let has_left = sensed.seen_at(square).is_some_and(|left| left > pressed);
+        sensed.before(square) == piece && has_left && sensed.before_since(square) <= pressed + read
     };
     let empty = !sensed.placement().occupied() & !from_here.occupied();
     sensed.seen_at(to).is_some_and(|came| came > pressed) && empty.into_iter().any(stood)
@@ -89,7 +88,7 @@ pub(in crate::board) fn has_stood_elsewhere(
     if !was.is_piece() || sensed.slack() > 0 {
         return false;
     }
-    let came = sensed.since(square) - sensed.stood_for(square);
+    let came = sensed.before_since(square);
     let is_long = sensed.stood_for(square) >= SLID_MS;
     let is_unread = |to: Square, pressed: Millis| {
         let left = sensed.since(to);

@@ -217,7 +217,7 @@ impl Growth<'_> {
     }
 
     /// Takes lines in, and continues all lines if one of them was not there.
-    fn offer_all(&mut self, lines: Vec<Line>) {
+    pub(super) fn offer_all(&mut self, lines: Vec<Line>) {
         let mut fresh = false;
         for line in lines {
             fresh |= self.offer(line);

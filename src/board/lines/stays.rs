@@ -32,13 +32,7 @@ impl Growth<'_> {
             .iter()
             .flat_map(|line| self.played_where_they_stand(line, squares))
             .collect();
-        let mut fresh = false;
-        for line in grown {
-            fresh |= self.offer(line);
-        }
-        if fresh {
-            self.on(Bitboard::FULL);
-        }
+        self.offer_all(grown);
     }
 
     /// `line` with each half-move that the readings speak for from what stands on the board, and not from what it has there.

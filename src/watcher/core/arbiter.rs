@@ -4,21 +4,23 @@ use super::{
     Core,
     anew::{new_game, set_position},
     before_game::{WaitingReport, is_before_game},
-    expected::is_as_expected,
     in_step::keep_in_step,
-    past::command_about,
+    past::{Past, command_about},
     phase::Phase,
+    play::Play,
     results, rules,
     take_over::take_up_put_aside,
     view,
 };
 use crate::{
+    event::Event,
     time::Millis,
     watcher::{
         Status,
-        command::{Command, CommandError, Order, Reply},
+        command::{Command, CommandError, Expected, Order, Reply},
         ctx::Ctx,
         game::{Game, TakenBack},
+        last_correction::LastCorrection,
         not_now::NotNow,
     },
 };
@@ -120,6 +122,30 @@ impl Core {
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses a command whose sender saw another record than the present one, or than that of `past`: a page may be stale, and two
+/// arbiters may put the same right.
+fn is_as_expected(play: &Play, expects: Expected, past: Option<&[Event]>) -> Result<(), CommandError> {
+    let last = match past {
+        Some(events) => events.iter().rev().find_map(LastCorrection::of),
+        None => play.out.put_right.clone(),
+    };
+    if let (Some(seen), Some(last)) = (expects.seq, last)
+        && last.seq > seen
+    {
+        return Err(CommandError::MovedOn(last.in_words()));
+    }
+    let have = match past {
+        Some(events) => Past::of(events).map(|past| past.plies()),
+        None => play.phase.game().map(|game| game.course.record.plies()),
+    };
+    match (expects.ply, have) {
+        (Some(seen), Some(have)) if seen as usize != have => Err(CommandError::MovedOn(format!(
+            "it has {have} half-moves, and had {seen} then"
+        ))),
+        _ => Ok(()),
     }
 }
 

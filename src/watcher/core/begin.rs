@@ -17,15 +17,13 @@ use crate::{
         },
         clock::Clock,
         ctx::Ctx,
-        game::{Game, array},
+        game::{Game, array, waits::READ_MS},
     },
 };
 
 /// If pieces are missing or stand in the middle, and more squares than these are wrong, a game had begun
 /// before.
 const MOST_WRONG: usize = 10;
-/// The board reads a piece that was put down before a press at most this long after the press.
-const READ_MS: u64 = 250;
 
 /// Begins a game from `array`.
 pub(super) fn begin(world: &mut World, play: &mut Play, now: Millis, array: &Placement) {

@@ -10,7 +10,6 @@ mod beside;
 mod board_seen;
 mod chips;
 mod contact;
-mod expected;
 mod first_side;
 mod glimpse;
 mod hardware;

@@ -310,10 +310,6 @@ impl Core {
         }
         let square = square & 63;
         let idle = self.play.phase.is_idle();
-        if !idle && !self.world.board.chips.are_wrong() {
-            self.square(now, square, piece, apart);
-            return;
-        }
         for (square, piece) in self.world.board.chips.field(now, idle, raw, square, piece) {
             self.square(now, square, piece, apart);
         }

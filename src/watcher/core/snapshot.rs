@@ -250,32 +250,7 @@ impl Snapshot {
     pub(in crate::watcher) fn taken_at(&self) -> u64 {
         self.besides.at.0.0
     }
-}
 
-fn all_lost(error: &Unusable, last_seq: u64) -> String {
-    format!(
-        "What was kept of the game over the restart is set aside: {error}. The game is taken up from what stands on the \
-         board; half-moves, counts of offences and open irregularities from before are known no more. They are in the \
-         events up to number {last_seq}: hold them against the score sheets. Please report it, unless an older program was \
-         started on purpose."
-    )
-}
-
-fn weighed_lost(error: &str) -> String {
-    format!(
-        "What was heard last before the restart is set aside: {error}. The game goes on; a press or a half-move that was \
-         under way then may be missed. Look at the board and the score sheets, and please report it."
-    )
-}
-
-fn setup_lost(error: &str) -> String {
-    format!(
-        "What was known before the restart of a game that is about to begin is set aside: {error}. The board is read anew; \
-         first half-moves that were not told yet may be missing. Look at the score sheets, and please report it."
-    )
-}
-
-impl Snapshot {
     /// What is to be kept of `core`.
     pub(in crate::watcher) fn of(core: &Core) -> Self {
         let (clock, board) = (&core.world.clock, &core.world.board);
@@ -358,7 +333,6 @@ impl Snapshot {
                 core.world.board.raw = Some(squares);
                 core.world.board.sensed = sensed;
             }
-            game.gap.is_open = true;
             core.play
                 .out
                 .questions
@@ -366,6 +340,29 @@ impl Snapshot {
             core.world.board.gap = Some(core.now);
         }
     }
+}
+
+fn all_lost(error: &Unusable, last_seq: u64) -> String {
+    format!(
+        "What was kept of the game over the restart is set aside: {error}. The game is taken up from what stands on the \
+         board; half-moves, counts of offences and open irregularities from before are known no more. They are in the \
+         events up to number {last_seq}: hold them against the score sheets. Please report it, unless an older program was \
+         started on purpose."
+    )
+}
+
+fn weighed_lost(error: &str) -> String {
+    format!(
+        "What was heard last before the restart is set aside: {error}. The game goes on; a press or a half-move that was \
+         under way then may be missed. Look at the board and the score sheets, and please report it."
+    )
+}
+
+fn setup_lost(error: &str) -> String {
+    format!(
+        "What was known before the restart of a game that is about to begin is set aside: {error}. The board is read anew; \
+         first half-moves that were not told yet may be missing. Look at the score sheets, and please report it."
+    )
 }
 
 /// Goes on with the game as it was saved. `TryFrom<Read>` has checked that it makes sense.

@@ -17,19 +17,18 @@ use super::{
     waits::{FREEZE_MS, JUDGE_MS},
 };
 use crate::{
-    board::{Bill, Line, Placement, Ply, PlyKind, Stand},
+    board::{Bill, Line, Placement, PlyKind, Stand, candidate::Candidate},
     event::{CompletedBy, Resolution},
     laws::IrregularityKind,
     time::Millis,
     watcher::ctx::Ctx,
 };
 
-/// Before the watcher calls a position restored, the target, or what was played from it, must stand for this long.
+/// Before the watcher calls a position restored, the target, or what was played from it, must stand for this long. So must an earlier
+/// position while the clock runs for the player who takes a half-move back.
 pub(super) const RESTORED_MS: u64 = 400;
 /// With the clock stopped, an earlier position must stand for this long.
-const TAKEN_BACK_MS: u64 = 1500;
-/// The same, while the clock runs for the player who takes a half-move back.
-const GIVEN_BACK_MS: u64 = 400;
+pub(super) const TAKEN_BACK_MS: u64 = 1500;
 /// Without a clock it must stand longer: the hands may pass through that position on the way to another.
 const TAKEN_BACK_CLOCKLESS_MS: u64 = 6000;
 /// A press without a move is put right when the offender's time has run again for this long.
@@ -56,8 +55,10 @@ impl Takebacks<'_> {
         while i < self.cases.open.len() {
             if self.is_restored(ctx, i) {
                 self.restore(ctx, i);
-            } else if let Some(ply) = self.another_piece(ctx, i) {
-                self.take_as_promoted(ctx, i, &ply);
+            } else if let Some(made) = self.another_piece(ctx, i) {
+                // The player had replaced the pawn.
+                self.cases.withdraw(ctx, self.course, i);
+                self.enter_ruled(ctx, &made);
             } else {
                 i += 1;
             }
@@ -92,7 +93,7 @@ impl Takebacks<'_> {
     /// The half-move that promoted to another piece, for instance to a rook that stood upside down (4.4.4).
     /// The watcher had reported that the pawn was not replaced, because the square read nothing. Now the
     /// clock is stopped, and the square reads a piece other than the queen of the ruling.
-    fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Ply> {
+    fn another_piece(&self, ctx: &mut Ctx<'_>, i: usize) -> Option<Candidate> {
         let open = &self.cases.open[i];
         let (queen, act) = (open.ruled?, open.act.as_ref()?);
         if open.by_hand
@@ -102,14 +103,20 @@ impl Takebacks<'_> {
         {
             return None;
         }
-        let ply = promoted_otherwise(self.course.record.stand(), queen, ctx)?;
-        ctx.still_for(TAKEN_BACK_MS).then_some(ply)
+        let made = promoted_otherwise(self.course.record.stand(), queen, ctx)?;
+        ctx.still_for(TAKEN_BACK_MS).then_some(made)
     }
 
-    /// Withdraws the report, because the player had replaced the pawn.
-    fn take_as_promoted(&mut self, ctx: &mut Ctx<'_>, i: usize, ply: &Ply) {
-        self.cases.withdraw(ctx, self.course, i);
-        self.course.announce(ctx, ply, CompletedBy::Ruling);
+    /// Enters the half-move `made` into the record, to which a person has seen while the clock stood.
+    pub(super) fn enter_ruled(&mut self, ctx: &mut Ctx<'_>, made: &Candidate) {
+        let stand = self.course.record.stand().clone();
+        let after = Arc::new(stand.after(made));
+        let before = Line::new(stand, ctx.sensed, ctx.now);
+        let kind = PlyKind::Legal(made.mv);
+        let line = before.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
+        if let Some(ply) = line.plies.last() {
+            self.course.announce(ctx, ply, CompletedBy::Ruling);
+        }
         self.course.restart_lines(ctx);
     }
 
@@ -125,20 +132,11 @@ impl Takebacks<'_> {
             best.cloned()
         });
         self.cases.put_right(ctx, self.course, self.hands, i);
+        let of_record = self.course.record.stand().placement();
+        let is_of_record = open.target.is_some_and(|target| target.placement() == of_record);
         match ruled {
             Some(line) => self.course.reset_lines(ctx, vec![line]),
-            None if matches!(
-                open.kind,
-                IrregularityKind::IllegalMove
-                    | IrregularityKind::PressWithoutMove
-                    | IrregularityKind::CastlingIncomplete
-            ) || open
-                .target
-                .as_ref()
-                .is_some_and(|t| t.placement() == self.course.record.stand().placement()) =>
-            {
-                self.course.restart_lines(ctx);
-            }
+            None if is_of_record => self.course.restart_lines(ctx),
             None => {}
         }
     }
@@ -151,7 +149,7 @@ impl Takebacks<'_> {
         }
         let wait = match (ctx.clock.stopped_at, ctx.clock.runs()) {
             (Some(_), _) => TAKEN_BACK_MS,
-            (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => GIVEN_BACK_MS,
+            (None, true) if self.is_given_back(ctx) || self.is_put_up_late(ctx) => RESTORED_MS,
             (None, true) => return None,
             // It stood before nobody read the board, and has told nothing since.
             (None, false) if ctx.clock.stood() => TAKEN_BACK_MS,
@@ -290,15 +288,10 @@ impl Takebacks<'_> {
 }
 
 /// `promotion` to another piece, played on `before`, if that is what stands on the board.
-pub(super) fn promoted_otherwise(before: &Arc<Stand>, promotion: Move, ctx: &Ctx<'_>) -> Option<Ply> {
-    let other = before.candidates().find(|candidate| {
+pub(super) fn promoted_otherwise(before: &Stand, promotion: Move, ctx: &Ctx<'_>) -> Option<Candidate> {
+    before.candidates().find(|candidate| {
         let mv = candidate.mv;
         let is_like = (mv.from(), mv.to()) == (promotion.from(), promotion.to()) && mv != promotion;
         is_like && before.after(candidate).placement() == ctx.sensed.placement()
-    })?;
-    let after = Arc::new(before.after(&other));
-    let line = Line::new(before.clone(), ctx.sensed, ctx.now);
-    let kind = PlyKind::Legal(other.mv);
-    let line = line.played(kind, after, ctx.sensed, ctx.now, &Bill::default());
-    line.plies.last().cloned()
+    })
 }

@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
+use shakmaty::{Bitboard, CastlingMode, Color, Square};
 
 use super::{
     Open, Press,
     cases::Cases,
     course::Course,
     finding::{Finding, Scene},
-    made::Made,
     press::PressQueue,
     record::GameRecord,
     waits::REST_MS,
@@ -102,8 +101,7 @@ pub(super) fn look_for_put_right(
         return;
     }
     // What is illegal in the record may have been legal for the piece that should have stood there.
-    let is_it = |_, made: &Made, mv| UciMove::from_move(mv, right.mode()) == made.uci;
-    let Some(record) = course.record.replayed(0, &right, is_it) else {
+    let Some(record) = course.record.played_from(&right) else {
         return;
     };
     let stands = record.last().map_or(&right, |made| &made.stand);

@@ -27,8 +27,6 @@ const KNOCKED_MS: u64 = 2200;
 /// The same for a piece that lies further away than pieces fall, or whose owner forgets the clock in this game: it may be an early
 /// reply whose press is still to come.
 const THROWN_MS: u64 = 8000;
-/// A player who replied before the opponent's press usually presses within this time.
-const EARLY_REPLY_MS: u64 = 2500;
 /// The hand that pressed is not back at the board within this time.
 const BACK_MS: u64 = 250;
 /// A piece that was moved out of turn must stay where it is for this long.
@@ -72,7 +70,7 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
     let slack = ctx.sensed.slack();
     // Where nobody measured how fast the piece moved, only a stopped clock shows that somebody noticed
     // it.
-    let is_noticed = slack == 0 || ctx.clock.stopped_at.is_some_and(|at| at >= press.at);
+    let is_noticed = slack == 0 || ctx.is_stopped_since(press.at);
     let knocked = is_noticed && apart <= KNOCK_MS + slack && left.max(arrived) <= press.at;
     // A player who forgot the clock before in this game may have forgotten it again: what he does next tells. In a lump presses may seem
     // to be missing.
@@ -81,7 +79,6 @@ pub(super) fn knocked(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases, press: 
         |ply| record.mover(ply) != press.side && record[ply - 1].completed_by == CompletedBy::Reply;
     let forgets = is_measured && (1..=record.plies()).any(is_forgotten);
     let wait = match from.distance(to) {
-        _ if !knocked => EARLY_REPLY_MS,
         1 if !forgets => KNOCKED_MS,
         _ => THROWN_MS,
     };

@@ -192,14 +192,14 @@ fn unnamed(record: &GameRecord, ply: usize) -> Option<&Made> {
 
 /// True where the half-move `ply` was excused after a gap, and somebody stopped the clock because of it.
 pub(super) fn was_noticed(ctx: &Ctx<'_>, record: &GameRecord, ply: usize) -> bool {
-    let noticed = |made: &Made| is_noticed(ctx.clock.stopped_at, made.at);
+    let noticed = |made: &Made| is_noticed(ctx, made.at);
     let named = |made: &Made| matches!(&made.kind, PlyKind::Illegal(act) if act.from_to().is_some());
     unnamed(record, ply).is_some_and(|made| noticed(made) && named(made))
 }
 
 /// True where somebody stopped the clock soon after the press at `pressed`.
-pub(super) fn is_noticed(stopped: Option<Millis>, pressed: Millis) -> bool {
-    stopped.is_some_and(|stopped| (pressed..=pressed + NOTICED_MS).contains(&stopped))
+pub(super) fn is_noticed(ctx: &Ctx<'_>, pressed: Millis) -> bool {
+    ctx.is_stopped_since(pressed) && ctx.clock.stopped_at <= Some(pressed + NOTICED_MS)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 //! has brought it (6.11.2), or has ruled so.
 
 use super::after::{Takebacks, promoted_otherwise};
-use crate::{board::Ply, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
+use crate::{board::candidate::Candidate, event::CompletedBy, time::Millis, watcher::ctx::Ctx};
 
 /// The other piece must stand for this long.
-const EXCHANGED_MS: u64 = 1500;
+pub(super) const EXCHANGED_MS: u64 = 1500;
 
 impl Takebacks<'_> {
     /// Looks whether the piece of the last half-move, a promotion, has been exchanged while the clock stands.
@@ -17,17 +17,16 @@ impl Takebacks<'_> {
 
     /// The record follows where the piece of the last half-move was exchanged. Returns true if it was.
     pub(super) fn take_exchanged(&mut self, ctx: &mut Ctx<'_>) -> bool {
-        let Some(ply) = self.exchanged(ctx) else {
+        let Some(made) = self.exchanged(ctx) else {
             return false;
         };
         self.go_back(ctx, self.course.record.plies() - 1, "promoted_piece_exchanged");
-        self.course.announce(ctx, &ply, CompletedBy::Ruling);
-        self.course.restart_lines(ctx);
+        self.enter_ruled(ctx, &made);
         true
     }
 
     /// The last half-move as what stands on the board has it, where that is the same promotion to another piece.
-    fn exchanged(&self, ctx: &Ctx<'_>) -> Option<Ply> {
+    fn exchanged(&self, ctx: &Ctx<'_>) -> Option<Candidate> {
         let made = self.course.record.last()?;
         let promotion = made.kind.legal().filter(|mv| mv.is_promotion())?;
         let stopped = ctx.clock.stopped_at;

@@ -64,7 +64,7 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
     }
     // On a board whose squares fail for a while, a faulty square explains the missing piece better than a
     // fall does.
-    let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= fall.pressed);
+    let stopped = ctx.is_stopped_since(fall.pressed);
     if !stopped && (unread.healed & !fall.homes()).any() {
         return None;
     }
@@ -100,8 +100,7 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, told: Option<Millis>) 
 /// True where somebody has stopped the clock soon after the press, nothing has moved for a while, and something stands out of place
 /// whatever was played.
 fn is_noticed_at_rest(ctx: &mut Ctx<'_>, fall: &Fall, trust: &Trust<'_>) -> bool {
-    let stopped = ctx.clock.stopped_at;
-    let Some(stopped) = stopped.filter(|at| is_noticed(Some(*at), fall.pressed)) else {
+    let Some(stopped) = ctx.clock.stopped_at.filter(|_| is_noticed(ctx, fall.pressed)) else {
         return false;
     };
     let rest = stopped.max(ctx.sensed.last_change());

@@ -138,7 +138,6 @@ impl GameOutcome {
         ctx: &mut Ctx<'_>,
         course: &Course,
         presses: &PressQueue,
-        in_gap: bool,
     ) -> Option<ShownResult> {
         let by_kings = shown_by_kings(ctx, course.record.stand());
         let shown: Vec<_> = by_kings
@@ -146,7 +145,7 @@ impl GameOutcome {
             .chain(shown_by_piece(ctx, course, presses))
             .collect();
         if self.show_spent {
-            self.show_spent = !shown.is_empty() || in_gap;
+            self.show_spent = !shown.is_empty();
             return None;
         }
         let mut shown = shown.into_iter();

@@ -8,6 +8,7 @@ use super::{
     finding::{Finding, Scene},
     gap::Gap,
     record::GameRecord,
+    waits::READ_MS,
 };
 use crate::{
     board::Placement,
@@ -28,11 +29,9 @@ const WITH_TIME_MS: u64 = 1500;
 /// How often the watcher looks whether the half-move that ends the game is on the record.
 const LOOK_MS: u64 = 500;
 /// A clock shows its flag so long after it fell (milliseconds), at the most: it sends a frame each second.
-const TOLD_MS: u64 = 1500;
+pub(super) const TOLD_MS: u64 = 1500;
 /// A clock that was started so long before a game began runs since the game before.
 const BEFORE_MS: u64 = 10_000;
-/// A half-move is read so much later than it is made: a scan of the board.
-const LATE_READ_MS: u64 = 250;
 /// Where so many pieces are gone since the last half-move, or no more than these are left, the board is cleared, as a rule after the
 /// game.
 const SWEPT: usize = 8;
@@ -229,7 +228,7 @@ fn has_ended_before(ctx: &Ctx<'_>, course: &Course, gap: &Gap, at: Millis) -> bo
         .max(ctx.timing.lumped)
         .is_some_and(|until| at <= until + TOLD_MS);
     let ahead = course.lines.best().plies.iter().skip(course.announced());
-    let mut before = ahead.filter(|ply| unheard || ply.at <= at + LATE_READ_MS);
+    let mut before = ahead.filter(|ply| unheard || ply.at <= at + READ_MS);
     before.any(|ply| ply.kind.legal().is_some() && ply.stand.moves().is_empty())
         || unheard && shows_end(ctx, &course.record)
 }

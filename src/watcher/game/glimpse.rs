@@ -71,29 +71,7 @@ impl Lump {
             None => self.glimpses.push(glimpse),
         }
     }
-}
 
-impl Glimpse {
-    /// True when `other` is of the same half-move.
-    fn is_like(&self, other: &Open) -> bool {
-        self.open.ply == other.ply && self.open.offender == other.offender
-    }
-
-    /// Orders glimpses of one half-move by how much they tell. A press without a move tells least: an act that was
-    /// put right looks the same.
-    fn weight(&self) -> (bool, bool) {
-        (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
-    }
-
-    /// True where a moment proves the irregularity. A hand at work may look like displaced pieces or a move out of
-    /// turn, so these must have stood for a while.
-    fn is_proved(&self) -> bool {
-        use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
-        self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
-    }
-}
-
-impl Lump {
     /// Reports what stood on the board in a lump, unless the game has reported it by itself.
     pub(in crate::watcher) fn tell(
         &mut self,
@@ -129,6 +107,24 @@ impl Lump {
 }
 
 impl Glimpse {
+    /// True when `other` is of the same half-move.
+    fn is_like(&self, other: &Open) -> bool {
+        self.open.ply == other.ply && self.open.offender == other.offender
+    }
+
+    /// Orders glimpses of one half-move by how much they tell. A press without a move tells least: an act that was
+    /// put right looks the same.
+    fn weight(&self) -> (bool, bool) {
+        (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
+    }
+
+    /// True where a moment proves the irregularity. A hand at work may look like displaced pieces or a move out of
+    /// turn, so these must have stood for a while.
+    fn is_proved(&self) -> bool {
+        use IrregularityKind::{MovedOutOfTurn, PiecesDisplaced};
+        self.stood || !matches!(self.open.kind, MovedOutOfTurn | PiecesDisplaced)
+    }
+
     fn tell(self, ctx: &mut Ctx<'_>, course: &Course, cases: &mut Cases, hands: &mut Hands) {
         let Self { mut open, at, .. } = self;
         open.case_file.said.certainty = Certainty::Suspected;

@@ -224,7 +224,7 @@ impl Game {
         let at_rest = ctx.now.since(pressed.max(ctx.sensed.last_change())) >= AT_REST_MS;
         let sure = if at_rest { SURE_AT_REST } else { SURE };
         // A person who stopped the clock has seen what was done, whatever the board does not read.
-        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+        let noticed = ctx.is_stopped_since(pressed);
         let agreed = self.course.lines.agree_on(k, ctx.now, ctx.sensed, sure)
             || noticed && self.course.lines.agree_on_act(k, ctx.now, ctx.sensed, sure);
         if !agreed {
@@ -294,7 +294,7 @@ impl Game {
             }
             return;
         }
-        if ctx.now.since(press.at) > GIVE_UP_MS || self.gap.is_open {
+        if ctx.now.since(press.at) > GIVE_UP_MS {
             self.presses.judged = None;
             return;
         }

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use shakmaty::{Color, Move, Role, Square, uci::UciMove};
+use shakmaty::{Color, Move, Role, Square};
 
-use super::{Game, Made, array::array_wrong, course::Course, press::PressQueue, record::GameRecord};
+use super::{Game, array::array_wrong, course::Course, press::PressQueue, record::GameRecord};
 use crate::{
     board::{Code, PlyKind, Stand},
     event::Certainty,
@@ -87,8 +87,7 @@ fn played_without(record: &GameRecord, square: Square, act: (Square, Square)) ->
         start.turn(),
         castling_of(&placement),
     ));
-    let is_it = |_, made: &Made, mv| UciMove::from_move(mv, start.mode()) == made.uci;
-    let played = record.replayed(0, &start, is_it)?;
+    let played = record.played_from(&start)?;
     let stand = played.last().map_or(&start, |made| &made.stand).clone();
     let is_act = |mv: Move| !mv.is_castle() && mv.from() == Some(act.0) && mv.to() == act.1;
     let is_legal = stand.candidates().any(|candidate| is_act(candidate.mv));

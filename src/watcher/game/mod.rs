@@ -57,7 +57,7 @@ pub(in crate::watcher) mod unclocked;
 mod unread;
 mod untold;
 mod victim;
-mod waits;
+pub(in crate::watcher) mod waits;
 mod withdrawn;
 
 use std::sync::Arc;

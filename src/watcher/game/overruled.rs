@@ -7,11 +7,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::positions::Positions;
+use super::{after::TAKEN_BACK_MS, positions::Positions};
 use crate::{board::Placement, watcher::ctx::Ctx};
-
-/// How long the board must show something else. A piece that is adjusted is back sooner.
-const OTHERWISE_MS: u64 = 1500;
 
 /// A reading that contradicts the record and does not count, because a person has put the record right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +43,7 @@ impl Overruled {
         match self {
             Self::Next => Self::against(positions, seen),
             Self::Shown(then)
-                if then != *seen && (record.stand().placement() == seen || ctx.still_for(OTHERWISE_MS)) =>
+                if then != *seen && (record.stand().placement() == seen || ctx.still_for(TAKEN_BACK_MS)) =>
             {
                 // The players may make the entered half-moves on the board one by one.
                 let goes_on = positions.earlier(&then) < positions.earlier(seen);

@@ -4,7 +4,7 @@ use shakmaty::Color;
 
 use super::{Made, Open, cases::Cases, course::Course, unread::Unread};
 use crate::{
-    board::{Line, Placement, Sensed, candidate::Candidate},
+    board::{Line, Placement, Sensed, Stand, candidate::Candidate},
     time::Millis,
     watcher::arrays::{array_named, is_array_as_read},
 };
@@ -81,8 +81,7 @@ impl Positions<'_> {
         };
         // Who captures with a piece like the one that was captured puts up what stood before, but for both squares that they left.
         let stand = self.course.record.stand();
-        let shows = |made: Candidate| self.unread.is_shown(&made.after(stand.placement()), seen);
-        let is_played_on = stand.turn() != mover && stand.candidates().any(shows);
+        let is_played_on = stand.turn() != mover && self.half_move_shown(stand, seen).is_some();
         if is_played_on || self.whole_lines().any(|line| missing(line.placement())) {
             return None;
         }
@@ -91,6 +90,12 @@ impl Positions<'_> {
             let stand = self.course.record.stand_at(*ply);
             stand.turn() == mover && missing(stand.placement()) && was_put_up(stand.placement())
         })
+    }
+
+    /// The legal half-move from `before` after which the board shows `seen`.
+    pub(super) fn half_move_shown(&self, before: &Stand, seen: &Placement) -> Option<Candidate> {
+        let shows = |made: &Candidate| self.unread.is_shown(&made.after(before.placement()), seen);
+        before.candidates().find(shows)
     }
 
     /// True where `seen` is the target of an open irregularity and at most one half-move was played since.

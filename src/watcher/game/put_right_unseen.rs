@@ -10,7 +10,6 @@ use super::{
     course::Course,
     gap::{CLOCK_SPEAKS_MS, GIVEN_UP_MS, Gap, NOT_FIRST, recovered},
     positions::Positions,
-    trust::APART_MS,
 };
 use crate::{
     board::{IllegalAct, Item, Line, Stand, bridge},
@@ -30,7 +29,7 @@ const PLAYED_ON: usize = 2;
 pub(super) fn put_right_unseen(ctx: &mut Ctx<'_>, positions: &Positions<'_>, gap: &Gap) -> Option<usize> {
     let (course, cases) = (positions.course, positions.cases);
     gap.missed_until
-        .filter(|until| ctx.now.since(*until) <= APART_MS)?;
+        .filter(|until| ctx.now.since(*until) <= GIVEN_UP_MS)?;
     let next = course.record.plies() + 1;
     let is_at = |open: &Open| open.ply == next && !open.by_hand && is_shown(open);
     let index = cases.find(is_at)?;

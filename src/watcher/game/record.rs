@@ -3,7 +3,7 @@
 use std::{cell::LazyCell, collections::VecDeque, ops::Deref, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use shakmaty::{CastlingMode, Color, Move, Role};
+use shakmaty::{CastlingMode, Color, Move, Role, uci::UciMove};
 
 use super::{Made, names};
 use crate::{
@@ -149,8 +149,14 @@ impl GameRecord {
             .collect()
     }
 
+    /// The same half-moves, played from `start`. None where one of them is not legal there.
+    pub(super) fn played_from(&self, start: &Arc<Stand>) -> Option<Vec<Made>> {
+        let mode = start.mode();
+        self.replayed(0, start, |_, made, mv| UciMove::from_move(mv, mode) == made.uci)
+    }
+
     /// The half-moves from `index` on, played anew from `before`: each is the one of which `is_it` is true. None where none is legal.
-    pub(in crate::watcher) fn replayed(
+    fn replayed(
         &self,
         index: usize,
         before: &Arc<Stand>,

@@ -3,7 +3,7 @@
 
 use shakmaty::Role;
 
-use super::{Made, cases::Cases, course::Course};
+use super::{Made, cases::Cases, course::Course, exchanged::EXCHANGED_MS};
 use crate::{
     board::Code,
     event::{CompletedBy, Resolution},
@@ -11,8 +11,6 @@ use crate::{
     watcher::ctx::Ctx,
 };
 
-/// The right piece must stand for this long.
-const REPLACED_MS: u64 = 1500;
 /// The exchange belongs to a promotion no further back than this.
 const LATELY: usize = 8;
 
@@ -54,7 +52,7 @@ fn replaced(ctx: &mut Ctx<'_>, course: &Course, cases: &Cases) -> Option<(String
     let piece = read.piece()?;
     let stood = course.record.stand().placement().at(to) == left.stand.placement().at(to);
     let is_right = piece.color == course.record.mover(case.ply) && piece.role != Role::Pawn;
-    if !stood || !is_right || !went_on && !ctx.passed(ctx.sensed.since(to), REPLACED_MS) {
+    if !stood || !is_right || !went_on && !ctx.passed(ctx.sensed.since(to), EXCHANGED_MS) {
         return None;
     }
     let mut told = course.record.with_promotion(case.ply - 1, piece.role)?;

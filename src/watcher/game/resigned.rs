@@ -23,7 +23,7 @@ pub(super) fn may_have(ctx: &Ctx<'_>, course: &Course, unread: &Unread, k: usize
         && !unread.squares_not_read(course, ctx.sensed).contains(to)
         && !unread.is_named(piece);
     let is_king = piece.piece().is_some_and(|piece| piece.role == Role::King);
-    let is_laid_down = is_king && ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
+    let is_laid_down = is_king && ctx.is_stopped_since(pressed);
     is_missing && (is_laid_down || is_being_cleared(ctx, course, unread))
 }
 

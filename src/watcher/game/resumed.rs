@@ -1,15 +1,8 @@
 //! The clock runs again, and tells what hands did while it stood: half-moves were taken back, or made otherwise, or an irregularity was
 //! put right.
 
-use std::sync::Arc;
-
 use super::{Open, after::Takebacks, set_up::hands_are_off};
-use crate::{
-    board::{Bill, Line, PlyKind, candidate::Candidate},
-    event::CompletedBy,
-    laws::IrregularityKind,
-    watcher::ctx::Ctx,
-};
+use crate::{event::CompletedBy, laws::IrregularityKind, watcher::ctx::Ctx};
 
 impl Takebacks<'_> {
     /// The clock runs again. If an earlier position stands on the board, the game goes on from there. Returns false where nothing of the
@@ -80,31 +73,12 @@ impl Takebacks<'_> {
         {
             return false;
         }
-        let shows = |made: &Candidate| self.unread.is_shown(&made.after(before.placement()), seen);
-        let Some(made) = before.candidates().find(shows) else {
+        let Some(made) = self.positions().half_move_shown(&before, seen) else {
             return false;
         };
         self.go_back(ctx, ply, "position_put_up_again");
-        self.announce_ruled(ctx, &made);
-        self.course.restart_lines(ctx);
+        self.enter_ruled(ctx, &made);
         true
-    }
-
-    /// Enters the half-move `made`, to which a person has seen while the clock stood.
-    fn announce_ruled(&mut self, ctx: &mut Ctx<'_>, made: &Candidate) {
-        let stand = self.course.record.stand().clone();
-        let after = Arc::new(stand.after(made));
-        let before = Line::new(stand, ctx.sensed, ctx.now);
-        let line = before.played(
-            PlyKind::Legal(made.mv),
-            after,
-            ctx.sensed,
-            ctx.now,
-            &Bill::default(),
-        );
-        if let Some(ply) = line.plies.last() {
-            self.course.announce(ctx, ply, CompletedBy::Ruling);
-        }
     }
 
     /// The time of the opponent runs after an illegal move, and its piece stands where a legal half-move puts it: that was played
@@ -115,18 +89,15 @@ impl Takebacks<'_> {
         let Some(index) = self.cases.find(is_open) else {
             return false;
         };
-        let stand = self.course.record.stand().clone();
         let seen = ctx.sensed.placement();
-        let shows = |made: &Candidate| self.unread.is_shown(&made.after(stand.placement()), seen);
-        let Some(made) = stand.candidates().find(shows) else {
+        let Some(made) = self.positions().half_move_shown(self.course.record.stand(), seen) else {
             return false;
         };
         if ctx.clock.running() != Some(!offender) {
             return false;
         }
         self.cases.put_right(ctx, self.course, self.hands, index);
-        self.announce_ruled(ctx, &made);
-        self.course.restart_lines(ctx);
+        self.enter_ruled(ctx, &made);
         true
     }
 }

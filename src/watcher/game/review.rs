@@ -154,10 +154,7 @@ fn look_for_flags(game: &mut Game, ctx: &mut Ctx<'_>) {
 /// Ends the game if the board shows a result. Where that contradicts the last ruling, a notice asks first, and the public waits for
 /// the answer.
 fn look_for_result(game: &mut Game, ctx: &mut Ctx<'_>) {
-    let in_gap = game.gap.is_open;
-    let shown = game
-        .outcome
-        .look_for_shown(ctx, &game.course, &game.presses, in_gap);
+    let shown = game.outcome.look_for_shown(ctx, &game.course, &game.presses);
     let Some(ShownResult { result, by_kings, .. }) = shown else {
         return;
     };

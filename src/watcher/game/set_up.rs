@@ -13,7 +13,7 @@ use super::{
     unread::Unread,
 };
 use crate::{
-    board::{Placement, Stand, bridge, candidate::Candidate},
+    board::{Placement, Stand, act::is_lifted_only, bridge, candidate::Candidate},
     watcher::{arrays::is_playable, ctx::Ctx},
 };
 
@@ -120,12 +120,6 @@ impl SetUp {
 /// The legal half-move of the player who pressed that leads from `set_up` to what is `seen`. The opponent may have lifted pieces since.
 fn half_move(set_up: &Placement, seen: &Placement, press: &Press) -> Option<Candidate> {
     let stand = Stand::of_placement(set_up, press.side, CastlingMode::Standard);
-    let lifted =
-        |left: &Placement, square| seen.at(square).is_empty() && left.at(square).color() == Some(!press.side);
-    stand.candidates().find(|candidate| {
-        let left = candidate.after(set_up);
-        left.differing(seen)
-            .into_iter()
-            .all(|square| lifted(&left, square))
-    })
+    let mut candidates = stand.candidates();
+    candidates.find(|candidate| is_lifted_only(&candidate.after(set_up), seen, !press.side))
 }

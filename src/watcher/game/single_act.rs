@@ -34,7 +34,7 @@ pub(super) fn found(ctx: &mut Ctx<'_>, trust: &Trust<'_>, press: &Press) -> Opti
         | Explanation::CastlingIncomplete { .. } => true,
         Explanation::Nothing | Explanation::Legal | Explanation::OnlyMissing(_) => false,
     };
-    let noticed = is_noticed(ctx.clock.stopped_at, press.at);
+    let noticed = is_noticed(ctx, press.at);
     let is_proven = stands || noticed || !trust.is_unproven(ctx, Some(press.at));
     (is_one && is_proven).then_some(seen)
 }

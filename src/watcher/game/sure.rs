@@ -3,7 +3,9 @@
 
 use shakmaty::{Bitboard, CastlingMode, Color, Square, uci::UciMove};
 
-use super::{Made, Open, absent::rests_on_absent, finding::Finding, glimpse::TICKS, trust::Trust};
+use super::{
+    Made, Open, absent::rests_on_absent, finding::Finding, flags::TOLD_MS, glimpse::TICKS, trust::Trust,
+};
 use crate::{
     board::{Code, Placement, Stand, act::Reason},
     event::{Certainty, CompletedBy},
@@ -20,9 +22,6 @@ use crate::{
 const MADE_UP_FOR: usize = 4;
 /// For this many half-moves after a correction, other parts of the record may be wrong, too.
 const SHAKY: usize = 24;
-/// A clock that runs shows what was pressed in a gap so long after it at the latest (milliseconds): it sends a frame each
-/// second.
-const TOLD_MS: u64 = 1500;
 
 /// A piece that has not been read where it stands for so long (milliseconds) is in no hand that makes a half-move.
 const UNREAD_MS: u64 = 5000;
@@ -218,7 +217,7 @@ impl Trust<'_> {
     /// True when a player moved the opponent's piece back to where it came from, and nobody stopped the clock
     /// because of it. The piece had rather been displaced, and the record has that as a half-move.
     fn puts_back(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
-        if ctx.clock.stopped_at.is_some_and(|at| at >= finding.at) {
+        if ctx.is_stopped_since(finding.at) {
             return false;
         }
         let last = finding.ply.checked_sub(2).and_then(|i| self.course.record.get(i));
@@ -241,7 +240,7 @@ impl Trust<'_> {
         if self.is_unheard(finding) || may_be_legal || self.rests_on_doubtful_act(ctx) {
             return true;
         }
-        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
+        let noticed = ctx.is_stopped_since(finding.at);
         let lately = |completed: fn(CompletedBy) -> bool| {
             let last = self.course.record.iter().rev().take(SHAKY);
             last.map(|made| made.completed_by).any(completed)
@@ -443,7 +442,7 @@ impl Trust<'_> {
     /// shows that time has passed between them.
     fn is_hasty(&self, ctx: &Ctx<'_>, finding: &Finding) -> bool {
         use IrregularityKind::{BothFlags, FlagFall};
-        let stopped = ctx.clock.stopped_at.is_some_and(|at| at >= finding.at);
+        let stopped = ctx.is_stopped_since(finding.at);
         let flag = matches!(finding.kind, BothFlags | FlagFall);
         let before = ctx.timing.catches_up && finding.at < ctx.timing.lump_began;
         before && ctx.sensed.slack() == 0 && !flag && !stopped && self.lump.ticks < TICKS

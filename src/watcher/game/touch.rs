@@ -9,7 +9,7 @@ use super::{
     record::GameRecord,
 };
 use crate::{
-    board::{Code, Ply, kept::KeptSquare},
+    board::{Code, Ply, candidate::castled, kept::KeptSquare},
     event::Certainty,
     laws::IrregularityKind,
     time::Millis,
@@ -267,10 +267,8 @@ impl Hands {
         let mut found = Vec::new();
         // In Chess960 king and rook may have to be off the board together.
         if let (Move::Castle { king, rook }, CastlingMode::Standard) = (mv, record.mode()) {
-            let short = rook > king;
-            let (k, r) = if short { (6, 5) } else { (2, 3) };
-            let at = |file| Square::from_coords(shakmaty::File::new(file), king.rank());
-            let together = self.together((king, at(k)), (rook, at(r)), early);
+            let [king_to, rook_to] = castled(king, rook);
+            let together = self.together((king, king_to), (rook, rook_to), early);
             if together >= TOGETHER_MS {
                 let squares = Bitboard::from_square(king).with(rook);
                 found.push(suspicion(IrregularityKind::TwoHands, squares));

@@ -8,9 +8,9 @@ use super::{
     course::Course,
     doubt::{Doubt, is_noticed},
     flags::Flags,
-    gap::Gap,
+    gap::{GIVEN_UP_MS, Gap, is_at_rest},
     glimpse::Lump,
-    unread::Unread,
+    unread::{HELD, Unread},
 };
 use crate::{
     board::{Code, PlyKind},
@@ -20,8 +20,6 @@ use crate::{
 
 /// If the board did not read this many pieces where they went, that is more than chance.
 const UNLANDED: usize = 2;
-/// The number of latest half-moves among which these pieces are counted.
-const LATELY: usize = 40;
 /// A piece that had stood for this long when a half-move was made was not on its way elsewhere.
 const ASTRAY_MS: u64 = 3000;
 /// After so many half-moves nobody has noticed an irregularity.
@@ -37,10 +35,6 @@ const EXCUSED_MS: u64 = 2500;
 const HINDSIGHT_MS: u64 = 12_000;
 /// If this many pieces are not where the record has them, hands do not hold them all.
 const APART: usize = 2;
-/// This long after the board is read again, hands have put down what they held.
-pub(super) const APART_MS: u64 = 20_000;
-/// After this long without a change, hands are off the board.
-const REST_MS: u64 = 1500;
 
 /// Whether an act is excused.
 pub(super) enum Excuse {
@@ -72,7 +66,7 @@ impl Trust<'_> {
     /// True when the board is known not to read some pieces or squares. Then its readings do not prove an
     /// offence.
     pub(in crate::watcher) fn is_board_faulty(&self) -> bool {
-        let lately = &self.course.record[self.course.record.len().saturating_sub(LATELY)..];
+        let lately = &self.course.record[self.course.record.len().saturating_sub(HELD)..];
         let unlanded = lately
             .iter()
             .filter(|made| !made.landed && made.kind.legal().is_some());
@@ -103,10 +97,7 @@ impl Trust<'_> {
     /// board is in doubt. A person who stopped the clock has seen what the board may not have shown, so a
     /// doubtful board is no reason then.
     pub(super) fn is_unproven(&self, ctx: &Ctx<'_>, pressed: Option<Millis>) -> bool {
-        let stopped = ctx
-            .clock
-            .stopped_at
-            .is_some_and(|at| pressed.is_some_and(|pressed| at >= pressed));
+        let stopped = pressed.is_some_and(|pressed| ctx.is_stopped_since(pressed));
         self.doubt.any()
             || self.gap.awaits_rest()
             || (self.is_board_faulty() || self.is_astray(ctx)) && !stopped
@@ -125,7 +116,7 @@ impl Trust<'_> {
         let stood = |s: Square| {
             let (left, before) = (sensed.since(s), sensed.before(s));
             let is_strange = before.is_piece() && !before.agrees(expected.at(s));
-            sensed.at(s).is_empty() && is_strange && last.at < left && stood_until(left - sensed.stood_for(s))
+            sensed.at(s).is_empty() && is_strange && last.at < left && stood_until(sensed.before_since(s))
         };
         // What both players have let stand is put right no more.
         let open = || self.cases.open.iter().filter(|open| open.target.is_some());
@@ -194,9 +185,7 @@ impl Trust<'_> {
         // Where nothing is in doubt but what was played in a gap, and the watcher has not said that nothing explains it, at least.
         let faulty = self.doubt.unread || self.doubt.strayed || self.doubt.absent || self.is_board_faulty();
         let is_explained = !self.gap.is_told();
-        let noticed = !faulty
-            && is_explained
-            && pressed.is_some_and(|pressed| is_noticed(ctx.clock.stopped_at, pressed));
+        let noticed = !faulty && is_explained && pressed.is_some_and(|pressed| is_noticed(ctx, pressed));
         let said = suspected.is_some() && (answered || noticed) && !unread;
         if said && pressed.is_some_and(|pressed| noticed || ctx.passed(pressed, EXCUSED_MS)) {
             return Excuse::No;
@@ -227,10 +216,8 @@ impl Trust<'_> {
             || apart.count() < APART
             || self.gap.recall.is_awaited()
             || !is_playable(ctx.sensed.placement());
-        let is_due = !is_open
-            && ctx.passed(self.gap.read_since, APART_MS)
-            && ctx.still_for(REST_MS)
-            && !self.doubt.unread;
+        let is_due =
+            !is_open && ctx.passed(self.gap.read_since, GIVEN_UP_MS) && is_at_rest(ctx) && !self.doubt.unread;
         is_due.then_some(turn)
     }
 }

@@ -21,7 +21,7 @@ const GONE_MS: u64 = 3000;
 /// A piece that was captured this long after the press for its half-move should have been read before.
 const TAKEN_LATE_MS: u64 = 1000;
 /// For this many half-moves the watcher remembers that a piece was not read where it went.
-const HELD: usize = 40;
+pub(super) const HELD: usize = 40;
 
 /// After this long, a square that is not read is worth a notice.
 const DEAD_SQUARE_MS: u64 = 30_000;

@@ -69,7 +69,7 @@ impl LeftPawn {
             let (reads, since) = (ctx.sensed.at(taken), ctx.sensed.since(taken));
             let stands = reads == pawn && since < made.at;
             // Another pawn may have come there meanwhile, and gone.
-            let since_before = since - ctx.sensed.stood_for(taken) < made.at;
+            let since_before = ctx.sensed.before_since(taken) < made.at;
             let left_late = reads.is_empty() && since > made.at + LEFT_MS;
             let stood = left_late && since_before && ctx.sensed.before(taken) == pawn;
             let is_left = made.completed_by == CompletedBy::Clock

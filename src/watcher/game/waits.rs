@@ -12,7 +12,7 @@ pub(super) const TURNED_MS: u64 = 950;
 /// Cost of the hypothesis that the players put an illegal act right, compared with letting it stand, in nats.
 pub(super) const RESTORED: f32 = 0.6;
 /// The board reads a piece that was put down before a press at most this long after the press.
-pub(super) const READ_MS: u64 = 250;
+pub(in crate::watcher) const READ_MS: u64 = 250;
 /// Updates may arrive up to this long after the press that they belong to.
 pub(super) const SCAN_MS: u64 = 450;
 /// After this long the watcher stops judging an unexplained press. The next dump or press may explain it.
@@ -64,8 +64,7 @@ impl PressQueue {
             .sensed
             .last_dump()
             .is_some_and(|dump| dump >= pressed + REST_MS);
-        let noticed = ctx.clock.stopped_at.is_some_and(|at| at >= pressed);
-        if told || noticed || !ctx.sensed.loses_updates(ctx.now) {
+        if told || ctx.is_stopped_since(pressed) || !ctx.sensed.loses_updates(ctx.now) {
             return false;
         }
         self.ask(ctx, pressed);

@@ -189,7 +189,7 @@ fn a_line_that_gathers_may_hold_messages_back() {
     let came = [(Millis(9000), Sort::Field)];
     assert_eq!(late.times(&came), [Millis(8000 + FIELD_MS)]);
     late.end();
-    assert_eq!(late.gathered(), 1000, "another link to the same server");
+    assert_eq!(late.gathers.ms(), 1000, "another link to the same server");
 }
 
 #[test]
