@@ -25,6 +25,7 @@ mod rules;
 mod since;
 pub mod state;
 mod table;
+mod taken_at;
 mod talk_time;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -51,12 +52,14 @@ use core::{Core, view};
 pub use explain::Account;
 pub use gathers::MOST_MS as MOST_GATHERED_MS;
 pub use not_now::NotNow;
+use outbox::unix_ms;
 pub use outbox::{Heard, MateQuestion};
 pub use rules::Rules;
 pub use state::{
     BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
 };
 pub use table::Table;
+use taken_at::TakenAt;
 use wire::Wire;
 
 /// Which way round the board lies.
@@ -129,7 +132,7 @@ pub struct Watcher {
     wire: Wire,
     core: Core,
     /// When the snapshot was taken from which the watcher goes on, until the caller first gives the time.
-    taken_at: Option<u64>,
+    taken_at: Option<TakenAt>,
     /// The number of milliseconds by which the core's time is ahead of the caller's. Everything before a
     /// restart must be earlier than what comes after it, and messages that had to wait for a log get times of
     /// their own.
@@ -159,13 +162,13 @@ impl Watcher {
         watcher
     }
 
-    /// The core's time at the caller's `now`. It goes on from the snapshot, so that the time in which the
-    /// daemon did not run does not count as rest of the board.
+    /// The core's time at the caller's `now`. It goes on from the snapshot.
     fn time(&mut self, now: Millis) -> Millis {
         let taken_at = self.taken_at.take();
         let resumed = taken_at.is_some();
         if let Some(taken_at) = taken_at {
-            self.before = taken_at.saturating_sub(now.0);
+            let by_wall_ms = unix_ms(&self.core.world.settings, now);
+            self.before = taken_at.goes_on(by_wall_ms).0.saturating_sub(now.0);
             self.core.play.out.before = self.before;
         }
         let now = now + self.before;
@@ -415,7 +418,16 @@ impl Watcher {
     /// The state that must survive a restart.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot::of(&self.core)
+        // Until the first time is given, that of the snapshot before goes on.
+        let by_wall_ms = match self.taken_at {
+            Some(taken_at) => taken_at.by_wall_ms,
+            None => self
+                .core
+                .play
+                .out
+                .wall_ms(&self.core.world.settings, self.core.now),
+        };
+        Snapshot::of(&self.core, by_wall_ms)
     }
 
     /// Whether the board answers.

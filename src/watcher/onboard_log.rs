@@ -207,6 +207,8 @@ impl Reading<'_> {
 pub(super) struct Unseen {
     pub(super) mv: Move,
     pub(super) stand: Arc<Stand>,
+    /// Where it was made, if pieces had been displaced and it was made from where they stood.
+    pub(super) made_in: Option<Arc<Stand>>,
     /// The log has the press that completed it, or a reply to it.
     pub(super) completed: bool,
 }
@@ -276,6 +278,7 @@ fn take(found: &mut Vec<Unseen>, line: &Line, n: usize) -> bool {
         found.push(Unseen {
             mv,
             stand: ply.stand.clone(),
+            made_in: ply.made_in.clone(),
             completed: ply.pressed.is_some() || i + 1 < line.plies.len(),
         });
     }

@@ -126,7 +126,7 @@ pub(super) fn event_id(settings: &Settings, seq: u64) -> String {
 }
 
 /// The wall clock's time at `now`, in Unix milliseconds, where the one at the origin is known.
-fn unix_ms(settings: &Settings, now: Millis) -> Option<i64> {
+pub(super) fn unix_ms(settings: &Settings, now: Millis) -> Option<i64> {
     settings.epoch_ms?.checked_add(i64::try_from(now.0).ok()?)
 }
 

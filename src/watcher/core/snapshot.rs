@@ -24,8 +24,9 @@ use crate::{
         chips::{Chips, WrongChip},
     },
     dgt::ClockSide,
-    time::Millis,
-    watcher::{Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection},
+    watcher::{
+        Table, arrays::is_full_array, clock::LastShown, last_correction::LastCorrection, taken_at::TakenAt,
+    },
 };
 pub(super) use found::FoundGames;
 use found::{FoundGame, OwnGame};
@@ -97,6 +98,9 @@ struct Besides {
     reports: Vec<WaitingReport>,
     /// When it was taken.
     at: When,
+    /// The same by the wall clock, in Unix milliseconds, where that is known. An older program did not keep it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_ms: Option<i64>,
 }
 
 /// The present version: a snapshot in memory has no other.
@@ -246,13 +250,16 @@ impl Snapshot {
         &self.lost
     }
 
-    /// The watcher's time when it was taken, in milliseconds.
-    pub(in crate::watcher) fn taken_at(&self) -> u64 {
-        self.besides.at.0.0
+    /// When it was taken.
+    pub(in crate::watcher) fn taken_at(&self) -> TakenAt {
+        TakenAt {
+            own: self.besides.at.0,
+            by_wall_ms: self.besides.at_ms,
+        }
     }
 
-    /// What is to be kept of `core`.
-    pub(in crate::watcher) fn of(core: &Core) -> Self {
+    /// What is to be kept of `core`, the wall clock showing `at_ms` at its time.
+    pub(in crate::watcher) fn of(core: &Core, at_ms: Option<i64>) -> Self {
         let (clock, board) = (&core.world.clock, &core.world.board);
         let serials = core.contact.played_on.board.serials();
         Self {
@@ -270,6 +277,7 @@ impl Snapshot {
                 put_right: core.play.out.put_right.clone(),
                 reports: core.reports.clone(),
                 at: When(core.now),
+                at_ms,
             },
             weighed: Weighed::of(core),
             setup: SavedSetup::of(core),
@@ -302,7 +310,7 @@ impl Snapshot {
         if let Some(white) = besides.white_runs {
             core.world.clock.runs_for(Color::from_white(white));
         }
-        core.now = Millis(self.taken_at());
+        core.now = self.taken_at().own;
         core.world.board.chips = Chips::restore(&besides.wrong_chips, besides.orientation);
         core.world.clock.go_on(besides.shown, core.now);
         for serial in &besides.played_on {

@@ -261,9 +261,10 @@ pub(super) fn retell(
         };
         line = line.played(kind, unseen.stand.clone(), ctx.sensed, ctx.now, &Bill::default());
     }
-    for k in 0..line.plies.len() {
+    for (k, unseen) in path[right..].iter().enumerate() {
         // The board itself says where each piece went.
         line.plies[k].landed = true;
+        line.plies[k].made_in.clone_from(&unseen.made_in);
     }
     course.base = course.record.plies();
     course.doubted = None;
