@@ -85,7 +85,7 @@ pub(crate) struct Batch {
     pub(crate) compared: Option<Compared>,
     /// The last number of each board that can have been sent, where the disk does not know yet that later ones cannot.
     pub(crate) floors: Option<BTreeMap<String, u64>>,
-    /// True where from now on all that the journal has can be sent, and the disk does not know yet.
+    /// True where from now on all that the journal has can be sent, and the disk does not know yet. Of `floors` nothing counts then.
     pub(crate) sends: bool,
     /// True where no disk secures the numbers: more may have been given out than the batch has.
     pub(crate) is_unsecured: bool,

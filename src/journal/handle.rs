@@ -215,10 +215,12 @@ impl Journal {
         let _ = self.requests.send(JournalRequest::AskAnew(was_sending)).await;
     }
 
-    /// Has the journal note that its events can be sent, after [`Self::reconcile`] and once the broker knows which run has the name.
-    /// Before [`Self::sends`] none may be: the next process takes them for unsent.
-    pub async fn begin_to_send(&self) {
-        let _ = self.requests.send(JournalRequest::Send).await;
+    /// Has the journal note that its events can be sent, after [`Self::reconcile`] and once the broker has answered `info`, without waiting.
+    /// Returns false if the thread is behind: it notes nothing then. Before [`Self::sends`] no event may be sent: the next process takes
+    /// them for unsent.
+    #[must_use]
+    pub fn try_begin_to_send(&self) -> bool {
+        self.requests.try_send(JournalRequest::Send).is_ok()
     }
 
     /// True once events may be sent. [`Self::news`] tells when.

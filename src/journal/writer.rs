@@ -418,7 +418,7 @@ impl JournalWriter {
                     self.era = compared.era;
                 }
                 if batch.sends {
-                    self.send();
+                    self.open();
                 }
                 self.shifts.clear();
                 self.recover();

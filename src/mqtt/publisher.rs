@@ -277,6 +277,7 @@ impl<D: Dial> Publisher<D> {
         core.settings.keep_alive = redial.keep_alive;
         core.claim = NameClaim::new(ourselves(&core.settings, &core.journal));
         core.readback.at_another();
+        core.states.at_another();
         core.suspicion = Suspicion::default();
         core.alarms = Alarms::default();
         core.patience = core.settings.ack_timeout;

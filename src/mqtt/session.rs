@@ -88,8 +88,10 @@ pub(super) struct BrokerSession<'a, L> {
     turned_at: Instant,
     /// True once the session has left the connection to ask for our name again on the next: it sends nothing more.
     asks_anew: bool,
-    /// True once the journal is to note that its events can be sent.
-    begins_to_send: bool,
+    /// True once the broker has `info` on this connection, or does not take it.
+    is_known: bool,
+    /// True once the journal was told that its events can be sent.
+    has_told_journal: bool,
 }
 
 impl<'a, L: BrokerLink> BrokerSession<'a, L> {
@@ -109,7 +111,8 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             states_first: true,
             turned_at: Instant::now(),
             asks_anew: false,
-            begins_to_send: false,
+            is_known: false,
+            has_told_journal: false,
         }
     }
 
@@ -145,7 +148,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             }
             self.hand_over_acks();
             if self.may_send() {
-                self.begin_to_send().await;
+                self.begin_to_send();
                 if self.is_open() {
                     self.load().await;
                 }
@@ -205,7 +208,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
         let newest = *self.core.news.borrow();
         self.core.outbox.restart(newest, Instant::now());
         self.reading = JoinSet::new();
-        self.begins_to_send = false;
+        (self.is_known, self.has_told_journal) = (false, false);
         self.core.states.restart();
         self.core.ceilings.restart();
         if self.core.settings.commands {
@@ -397,7 +400,7 @@ impl<'a, L: BrokerLink> BrokerSession<'a, L> {
             .core
             .states
             .due()
-            .filter(|_| self.may_send() && self.has_room())
+            .filter(|_| self.may_send() && self.has_room() && self.may_state())
             // What could not go although it was due would keep a processor busy.
             .map(|at| at.max(now + HASTE));
         let phase = match self.phase {

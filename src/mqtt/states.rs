@@ -347,6 +347,11 @@ impl States {
         });
     }
 
+    /// Begins anew at another broker, which may take what this one hung up on.
+    pub(super) fn at_another(&self) {
+        self.lock().held.clear();
+    }
+
     /// True of a topic on which the broker hung up.
     pub(super) fn is_hung(&self, topic: &str) -> bool {
         self.lock().held.contains_key(topic)

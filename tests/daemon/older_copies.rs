@@ -131,7 +131,7 @@ async fn an_older_copy_gives_no_number_twice_though_no_state_tells_the_last_one(
 }
 
 /// The network of the first machine breaks as it tells who has the name, and the machine dies. The spare one goes on, and in the end the
-/// first one comes back: what it had taken for the last evening was not sent.
+/// first one comes back: what it had taken was not sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn nor_does_one_where_the_first_machine_ended_before_the_broker_knew_of_it() {
     let scene = Scene::new().await;

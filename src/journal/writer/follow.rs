@@ -334,6 +334,37 @@ mod tests {
         }
     }
 
+    /// The card takes writes again just as another gateway takes the name.
+    #[test]
+    fn a_disk_that_learns_of_the_comparison_late_learns_what_was_sent_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.sqlite");
+        sent_by(Some("one"), &path);
+        let (mut writer, _told) = writer(&path);
+        writer.begin_run("two".to_owned());
+        writer.failing_since = Some(std::time::Instant::now());
+        writer.last_try = writer.failing_since;
+        compare(&mut writer, None);
+        writer.lift();
+        writer.begin_to_send();
+        assert!(*writer.sending.borrow());
+        let sent = writer.resume("7").last_seq;
+        writer.last_try = None;
+        // The second write is refused.
+        let file = rusqlite::Connection::open(&path).unwrap();
+        file.execute_batch(
+            "CREATE TABLE written (n);
+             CREATE TRIGGER refuses BEFORE INSERT ON meta WHEN new.key = 'floors' AND EXISTS (SELECT * FROM written)
+             BEGIN SELECT RAISE(ABORT, 'full'); END;
+             CREATE TRIGGER notes AFTER INSERT ON meta WHEN new.key = 'floors'
+             BEGIN INSERT INTO written VALUES (1); END;",
+        )
+        .unwrap();
+        writer.take(JournalRequest::StandBy(true), &mut Vec::new());
+        let floors = writer.store.floors().unwrap().unwrap();
+        assert_eq!(floors["7"], sent);
+    }
+
     /// A backup was restored once for a hall of spares, and the card copied before its first start.
     #[test]
     fn a_copy_of_a_restored_journal_knows_no_run_of_the_other() {

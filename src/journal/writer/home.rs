@@ -223,7 +223,9 @@ impl JournalWriter {
         store.set_identity(&self.identity)?;
         store.set_jumps(&self.jumps)?;
         store.set_runs(&self.runs)?;
-        if !*self.sending.borrow() {
+        // Events that have other numbers in memory come to the file with the floors that fit those.
+        let is_lifted = self.is_compared && self.pending.lifted.is_some();
+        if !*self.sending.borrow() && !is_lifted {
             store.set_floors(&self.floors)?;
         }
         if !self.is_compared {

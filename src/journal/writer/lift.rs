@@ -52,7 +52,7 @@ impl JournalWriter {
                 self.leave_unsecured();
             }
         }
-        // The disk may have refused just that.
+        // The disk may have refused that just now.
         if self.beyond.is_empty() && self.leaving.is_none() {
             self.unanswered.clear();
             self.copied.clear();
@@ -139,9 +139,14 @@ impl JournalWriter {
             self.raise_floors();
         }
         self.is_compared = false;
-        self.pending.sends = false;
-        self.sending.send_replace(false);
+        self.keep_closed();
+        if let Some((answer, left_out)) = self.waiting.take() {
+            // Whoever waits for the comparison has no name to send under. What it was told is not true any more.
+            let _ = answer.send(left_out);
+        }
         self.tell_disputed();
+        // What it has of a former comparison must not come on the disk without what was sent since.
+        self.note_floors();
         match self.flush() {
             Written::Disk => match self.store.unacknowledged() {
                 Ok(first) => self.unanswered = first,
@@ -155,14 +160,18 @@ impl JournalWriter {
                 }
             }
         }
-        self.keep_floors();
     }
 
     /// Writes down which events were not sent.
     pub(super) fn keep_floors(&mut self) {
+        self.note_floors();
+        self.flush();
+    }
+
+    /// Has the disk learn with the next write which events were not sent, and no more that the numbers are compared.
+    fn note_floors(&mut self) {
         self.pending.compared = None;
         self.pending.floors = Some(self.floors.clone());
-        self.flush();
     }
 
     /// Has the disk learn with the next write that the numbers are compared, and what was sent before.
@@ -199,8 +208,8 @@ impl JournalWriter {
         }
         self.tell_disputed();
         if self.pending.sends {
-            // The disk refuses to learn it, and what it has does not matter any more.
-            self.send();
+            // The disk refuses to learn that events are sent, and all that it has as unsent has other numbers by now.
+            self.open();
         }
         // What was kept back can be sent.
         self.news.send_replace(self.position);

@@ -1,4 +1,4 @@
-//! From when on events can be sent: what a run took before that, the next one gives other numbers where it must.
+//! The disk knows whether events of this run can have been sent. Until then the next run takes them for unsent.
 
 use super::JournalWriter;
 use crate::journal::entry::Written;
@@ -14,14 +14,20 @@ impl JournalWriter {
         if self.flush() == Written::Memory {
             self.leave_unsecured();
             if self.leaving.is_none() {
-                self.send();
+                self.open();
             }
         }
     }
 
     /// Lets events be sent from now on, and wakes the publisher.
-    pub(super) fn send(&mut self) {
+    pub(super) fn open(&mut self) {
         self.sending.send_replace(true);
         self.news.send_replace(self.position);
+    }
+
+    /// Lets no event be sent until [`Self::begin_to_send`].
+    pub(super) fn keep_closed(&mut self) {
+        self.pending.sends = false;
+        self.sending.send_replace(false);
     }
 }

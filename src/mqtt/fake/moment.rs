@@ -76,3 +76,32 @@ async fn no_event_goes_before_the_broker_has_info_or_refuses_it() {
         scene.until_sent(&[1]).await;
     }
 }
+
+/// Another one has the name, says so while the numbers are compared, and is gone before `info` tells of it.
+#[tokio::test]
+async fn whoever_gave_way_while_it_compared_compares_again_and_sends() {
+    let scene = Scene::new();
+    scene.feed("7", 1..=2, "").await;
+    scene.script.connects(16, None);
+    tells_all(&scene.script);
+    let mut compares = scene.journal.disputed();
+    compares.wait_for(|is| *is).await.unwrap();
+    let holds = r#"{"boot":"a","host":"other","holds":true}"#;
+    scene.script.happens(arrived(topics().claim(), holds));
+    let dials = || scene.script.dials.lock().unwrap().len();
+    scene.until("another connection", || dials() >= 2).await;
+    scene.journal.lift().await;
+    // The broker has nothing of it, and nobody answers.
+    scene.script.connects(16, None);
+    let asks = || scene.script.ticket_of("/claim").is_some();
+    scene.until("the question", asks).await;
+    scene.script.ack_all();
+    compares.wait_for(|is| *is).await.unwrap();
+    scene.journal.lift().await;
+    scene.until("what is sent", || !scene.seqs().is_empty()).await;
+    let first = scene.seqs()[0];
+    assert!(
+        first > 1_000_000,
+        "{first} lies where the other may have given numbers out"
+    );
+}

@@ -6,19 +6,25 @@ use super::{BrokerSession, Phase, blame};
 use crate::mqtt::{link::BrokerLink, states::First};
 
 impl<L: BrokerLink> BrokerSession<'_, L> {
-    /// Has the journal note that its events can be sent, once the broker has `info`.
-    pub(super) async fn begin_to_send(&mut self) {
-        let is_known = self.core.states.first() == First::Told;
-        if is_known && !self.core.journal.sends() && !std::mem::replace(&mut self.begins_to_send, true) {
-            self.core.journal.begin_to_send().await;
+    /// Has the journal note that its events can be sent, once the broker has `info`, or does not take it.
+    pub(super) fn begin_to_send(&mut self) {
+        let journal = &self.core.journal;
+        self.is_known |= self.core.states.first() == First::Told;
+        if self.is_known && !journal.sends() && !self.has_told_journal {
+            self.has_told_journal = journal.try_begin_to_send();
         }
     }
 
-    /// True once the lanes are open: not before the broker has `info`, and the journal has noted that its events can be sent. A run of which
-    /// nobody knows has sent none, and the next one knows that. Of two that take the name in one moment at most one sends before it hears
-    /// of the other.
+    /// True once the lanes are open: not before the broker has answered `info`, and the journal has noted that its events can be sent. A
+    /// run of which nobody knows has sent none, and the next one knows that. Of two that take the name in one moment at most one sends
+    /// before it hears of the other.
     pub(super) fn is_open(&self) -> bool {
-        self.core.states.first() == First::Told && self.core.journal.sends()
+        self.is_known && self.core.journal.sends()
+    }
+
+    /// True where a state can go: each of them once the lanes are open, and `info` before.
+    pub(super) fn may_state(&self) -> bool {
+        self.is_open() || self.core.states.first() == First::Waits
     }
 
     /// Hands over what the window lets through: replies, then `info`, then the lanes in turn.

@@ -169,10 +169,14 @@ impl<L: BrokerLink> BrokerSession<'_, L> {
             self.core.former.send_replace(former);
         }
         self.core.ceilings.found(known.ceilings());
-        // Another gateway may have come meanwhile. Then the next turn asks anew.
-        if self.core.claim.holds() && !self.core.claim.was_taken() && !self.asks_anew {
+        if !self.core.claim.holds() {
+            // Another gateway has taken the name meanwhile, and gives numbers out.
+            self.core.readback.forget();
+            self.ask_anew();
+        } else if !self.core.claim.was_taken() && !self.asks_anew {
             self.begin();
         }
+        // Otherwise the next turn asks anew.
     }
 
     /// Sends the ceiling of a board's numbers, or with none clears it.

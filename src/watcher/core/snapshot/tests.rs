@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     dgt::{Lever, Message, PieceCode},
     event::{Body, Event},
+    time::Millis,
     watcher::{
         ClockSideSetting, Settings, Watcher,
         testing::{after_e4, clock, hear, initial_pieces},
