@@ -27,6 +27,10 @@ const RESET_MS: u64 = 3000;
 /// Looks whether the players have set up the next game, after a game or during one. Returns what is known of it where the present one
 /// waits for its result.
 pub(super) fn look_for_next(world: &mut World, play: &mut Play, now: Millis) -> Option<Setup> {
+    // What stood there before a gap tells nothing of a next game before the board was read again.
+    if world.board.gap.is_some() {
+        return None;
+    }
     let is_set_up =
         !play.phase.is_parked() && (array_stands(world, play, now) || turned_array_stands(world, play, now));
     if is_set_up {
