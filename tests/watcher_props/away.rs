@@ -4,7 +4,7 @@ use dgt2mqtt::time::Millis;
 
 use crate::{
     late::{held_back, is_full},
-    play::{Fixture, fixtures, play_killed, recorded},
+    play::{Fixture, fixtures, play_killed, play_killed_without_time, recorded},
     restarts::{AWAY_MS, besides},
     said::accused_besides,
 };
@@ -80,11 +80,18 @@ fn away_accuses_nobody(
             let end = capture.end().0.max(1);
             let (moments, away, still) = killed(&mut fastrand::Rng::with_seed(seed ^ capture.end().0), end);
             let late = still.map(|window| held_back(capture, window));
-            let got = play_killed(late.as_ref().unwrap_or(capture), &moments, away);
+            let heard = late.as_ref().unwrap_or(capture);
+            let knows_time = (seed ^ end) % 2 == 0;
+            let play = if knows_time {
+                play_killed
+            } else {
+                play_killed_without_time
+            };
+            let got = play(heard, &moments, away);
             tried += 1;
             for one in besides(fixture, &got) {
                 wrong.push(format!(
-                    "{name}, killed at {moments:?} for {away} ms, still {still:?}: {one:?}"
+                    "{name}, killed at {moments:?} for {away} ms, still {still:?}, knows the time {knows_time}: {one:?}"
                 ));
             }
         }

@@ -91,8 +91,14 @@ pub(crate) struct Play {
 }
 
 impl Play {
+    /// A daemon that knows the time of day, and so for how long it was away.
     pub(crate) fn of(capture: &Capture) -> Self {
-        let settings = settings_of(&capture.header, "1");
+        Self::begin(capture, Some(0))
+    }
+
+    fn begin(capture: &Capture, epoch_ms: Option<i64>) -> Self {
+        let mut settings = settings_of(&capture.header, "1");
+        settings.epoch_ms = settings.epoch_ms.or(epoch_ms);
         let mut watcher = Watcher::new(settings.clone(), None);
         watcher.handle_link_up(Millis(0), "port");
         Self {
@@ -229,6 +235,12 @@ pub(crate) fn play_whole(capture: &Capture) -> Played {
 /// Plays a capture, the daemon being killed at each of `moments`, and away for a while.
 pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> Played {
     kill_on(Play::of(capture), &capture.records, moments, None, away, capture)
+}
+
+/// The same where no daemon knows the time of day.
+pub(crate) fn play_killed_without_time(capture: &Capture, moments: &[Millis], away: u64) -> Played {
+    let play = Play::begin(capture, None);
+    kill_on(play, &capture.records, moments, None, away, capture)
 }
 
 /// Plays a capture to a daemon that is started at `at`, while somebody plays.
