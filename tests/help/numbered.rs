@@ -253,7 +253,7 @@ fn a_number_of_another_event_is_found() {
     );
     let next_run = [unsent(200, 3), notice(201, 2, 200), notice(202, 2, 100)];
     assert_eq!(
-        with(&[&[told_again.clone()], &next_run[..]].concat()),
+        with(&[std::slice::from_ref(&told_again), &next_run[..]].concat()),
         Ok(6),
         "killed between its notices"
     );
