@@ -18,7 +18,7 @@ fn nor_does_one_that_is_away_for_seconds() {
     });
 }
 
-/// The same where what the board sends about then comes late: a machine that is busy as it starts. 4 of 6,400.
+/// The same where what the board sends about then comes late: a machine that is busy as it starts.
 #[test]
 fn nor_does_one_whose_line_stands_still_as_it_comes_back() {
     away_accuses_nobody(
