@@ -4,7 +4,7 @@ use dgt2mqtt::time::Millis;
 
 use crate::{
     late::{held_back, is_full},
-    play::{Fixture, fixtures, play_killed, play_killed_without_time, recorded},
+    play::{Fixture, TimeOfDay, fixtures, play_killed, play_killed_at, recorded},
     restarts::{AWAY_MS, besides},
     said::accused_besides,
 };
@@ -81,17 +81,16 @@ fn away_accuses_nobody(
             let (moments, away, still) = killed(&mut fastrand::Rng::with_seed(seed ^ capture.end().0), end);
             let late = still.map(|window| held_back(capture, window));
             let heard = late.as_ref().unwrap_or(capture);
-            let knows_time = (seed ^ end) % 2 == 0;
-            let play = if knows_time {
-                play_killed
-            } else {
-                play_killed_without_time
+            let time = match (seed ^ end) % 3 {
+                0 => TimeOfDay::Known,
+                1 => TimeOfDay::Unknown,
+                _ => TimeOfDay::SetAhead,
             };
-            let got = play(heard, &moments, away);
+            let got = play_killed_at(heard, &moments, away, time);
             tried += 1;
             for one in besides(fixture, &got) {
                 wrong.push(format!(
-                    "{name}, killed at {moments:?} for {away} ms, still {still:?}, knows the time {knows_time}: {one:?}"
+                    "{name}, killed at {moments:?} for {away} ms, still {still:?}, time of day {time:?}: {one:?}"
                 ));
             }
         }

@@ -76,9 +76,19 @@ pub(crate) fn answers(capture: &Capture) -> bool {
     capture.header.protocol().is_none() && capture.records.iter().all(|r| r.act != Act::LinkDown)
 }
 
+/// What the daemons of a play know of the time of day.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TimeOfDay {
+    Known,
+    Unknown,
+    /// Somebody, or the network, sets the clock ahead by an hour while no daemon runs.
+    SetAhead,
+}
+
 /// A capture that is played to a watcher, and what the board would show if it were asked.
 pub(crate) struct Play {
     settings: Settings,
+    time: TimeOfDay,
     pub(crate) watcher: Watcher,
     pub(crate) seen: Vec<Event>,
     shown: ShownBoard,
@@ -93,16 +103,19 @@ pub(crate) struct Play {
 impl Play {
     /// A daemon that knows the time of day, and so for how long it was away.
     pub(crate) fn of(capture: &Capture) -> Self {
-        Self::begin(capture, Some(0))
+        Self::begin(capture, TimeOfDay::Known)
     }
 
-    fn begin(capture: &Capture, epoch_ms: Option<i64>) -> Self {
+    fn begin(capture: &Capture, time: TimeOfDay) -> Self {
         let mut settings = settings_of(&capture.header, "1");
-        settings.epoch_ms = settings.epoch_ms.or(epoch_ms);
+        if time != TimeOfDay::Unknown {
+            settings.epoch_ms.get_or_insert(0);
+        }
         let mut watcher = Watcher::new(settings.clone(), None);
         watcher.handle_link_up(Millis(0), "port");
         Self {
             settings,
+            time,
             watcher,
             seen: Vec::new(),
             shown: ShownBoard::default(),
@@ -167,11 +180,15 @@ impl Play {
         let seen = self.seen[..self.kept_events].to_vec();
         let back = Snapshot::kept(Some(&kept), seen.len() as u64);
         assert_eq!(back.lost(), [""; 0], "{kept}");
-        let watcher = Watcher::new(self.settings.clone(), Some(back));
+        let mut settings = self.settings.clone();
+        if self.time == TimeOfDay::SetAhead {
+            settings.epoch_ms = settings.epoch_ms.map(|ms| ms + 3_600_000);
+        }
+        let watcher = Watcher::new(settings.clone(), Some(back));
         let again = serde_json::to_string(&watcher.snapshot()).unwrap();
         assert!(again == kept, "{kept} became {again}");
         Self {
-            settings: self.settings.clone(),
+            settings,
             watcher,
             seen,
             shown: self.shown.clone(),
@@ -187,6 +204,7 @@ impl Play {
         let back = Snapshot::kept(Some(&kept), 0);
         Self {
             settings: self.settings.clone(),
+            time: self.time,
             watcher: Watcher::new(self.settings.clone(), Some(back)),
             seen: Vec::new(),
             shown: self.shown.clone(),
@@ -234,12 +252,12 @@ pub(crate) fn play_whole(capture: &Capture) -> Played {
 
 /// Plays a capture, the daemon being killed at each of `moments`, and away for a while.
 pub(crate) fn play_killed(capture: &Capture, moments: &[Millis], away: u64) -> Played {
-    kill_on(Play::of(capture), &capture.records, moments, None, away, capture)
+    play_killed_at(capture, moments, away, TimeOfDay::Known)
 }
 
-/// The same where no daemon knows the time of day.
-pub(crate) fn play_killed_without_time(capture: &Capture, moments: &[Millis], away: u64) -> Played {
-    let play = Play::begin(capture, None);
+/// The same of daemons that know so much of the time of day.
+pub(crate) fn play_killed_at(capture: &Capture, moments: &[Millis], away: u64, time: TimeOfDay) -> Played {
+    let play = Play::begin(capture, time);
     kill_on(play, &capture.records, moments, None, away, capture)
 }
 

@@ -159,3 +159,19 @@ fn the_rest_of_a_state_that_nobody_acknowledges_ends_once_it_went_out_and_the_co
     states.release(long_after);
     assert!(!states.is_hung(&clock) && states.is_hung(&game));
 }
+
+#[test]
+fn info_goes_before_a_topic_that_rested_and_another_broker_may_take_what_one_hung_up_on() {
+    let (states, now) = (States::default(), Instant::now());
+    let (game, later) = (key(BoardState::Game).topic, now + HOLD.0);
+    let topics = Topics::new(&"dgt2mqtt".parse().unwrap(), &"gw".parse().unwrap());
+    let info = StateKey::info(&topics).topic;
+    states.set(key(BoardState::Game), "1");
+    states.hold(&game, now);
+    states.set(StateKey::info(&topics), "1");
+    assert_eq!(states.next(later, false).unwrap().topic, info);
+    states.hold(&info, now);
+    assert_eq!(states.first(), First::Told);
+    states.at_another();
+    assert!(states.first() == First::Waits && !states.is_hung(&game));
+}
