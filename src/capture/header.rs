@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Flaw, RulesChange, value::named};
+use super::{Flaw, RulesChange, StoodStill, value::named};
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
@@ -16,20 +16,23 @@ pub struct Header {
     board: Option<String>,
     protocol: Option<Protocol>,
     gathered_ms: Option<u64>,
+    boards_on_line: Option<u64>,
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
     periods: Option<Vec<Period>>,
     start: Option<Timestamp>,
     rules_changes: Vec<RulesChange>,
+    stood_still: Vec<StoodStill>,
 }
 
 impl Header {
     /// The keys that change how the records are read.
-    pub const KNOWN: [&str; 8] = [
+    pub const KNOWN: [&str; 9] = [
         "board",
         "protocol",
         "gathered",
+        "boards-on-line",
         "laws",
         "time-control",
         "supervision",
@@ -54,6 +57,12 @@ impl Header {
     #[must_use]
     pub fn gathered_ms(&self) -> Option<u64> {
         self.gathered_ms
+    }
+
+    /// How many boards share the line; none where the capture does not say.
+    #[must_use]
+    pub fn boards_on_line(&self) -> Option<u64> {
+        self.boards_on_line
     }
 
     /// Edition of the Laws.
@@ -86,6 +95,12 @@ impl Header {
         &self.rules_changes
     }
 
+    /// When the host stood still.
+    #[must_use]
+    pub fn stood_still(&self) -> &[StoodStill] {
+        &self.stood_still
+    }
+
     /// Has the rules from some time on be what `change` makes of them.
     pub fn map_rules_changes(&mut self, change: impl Fn(Rules) -> Rules) {
         for changed in &mut self.rules_changes {
@@ -114,6 +129,7 @@ impl Header {
             "board" => set(&mut self.board, key, value, board_id(value)),
             "protocol" => set(&mut self.protocol, key, value, named(value)),
             "gathered" => set(&mut self.gathered_ms, key, value, gathered(value)),
+            "boards-on-line" => set(&mut self.boards_on_line, key, value, boards(value)),
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),
@@ -123,6 +139,10 @@ impl Header {
                 let mut change = None;
                 set(&mut change, key, value, RulesChange::parse(value))
                     .map(|()| self.rules_changes.extend(change))
+            }
+            "stood-still" => {
+                let mut stood = None;
+                set(&mut stood, key, value, StoodStill::parse(value)).map(|()| self.stood_still.extend(stood))
             }
             _ => Ok(()),
         }?;
@@ -150,6 +170,11 @@ fn gathered(text: &str) -> Result<u64, String> {
         .and_then(|ms| ms.parse().ok())
         .filter(|ms| *ms <= MOST_GATHERED_MS);
     ms.ok_or_else(|| format!("write milliseconds from 0 to {MOST_GATHERED_MS}, as in `1000 ms`"))
+}
+
+fn boards(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "write the number of boards, as in `8`".to_owned())
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {

@@ -14,6 +14,7 @@ mod header;
 mod parse;
 pub mod replay;
 mod rules;
+mod stood;
 pub mod stream;
 mod value;
 mod write;
@@ -21,6 +22,7 @@ mod write;
 pub use flaw::{Flaw, ParseError};
 pub use header::{Header, is_board_id};
 pub use rules::{RulesChange, spelt};
+pub use stood::StoodStill;
 pub use write::{write_header, write_record};
 
 use crate::time::Millis;

@@ -224,6 +224,27 @@ mod tests {
     }
 
     #[test]
+    fn standstills_have_their_times_wherever_they_stand() {
+        let text = "# dgtcap 1\n# boards-on-line: 8\n0.0 < 80\n# stood-still: 3.5 4\n# stood-still: 1 2.250\n5 < 80\n";
+        let capture = Capture::parse(text.as_bytes()).unwrap();
+        assert_eq!(capture.header.boards_on_line(), Some(8));
+        let times = capture.header.stood_still().iter().map(ToString::to_string);
+        assert_eq!(times.collect::<Vec<_>>(), ["3.500 4.000", "1.000 2.250"]);
+        assert_eq!(Capture::parse(capture.to_string().as_bytes()).unwrap(), capture);
+        for bad in [
+            "stood-still: 1",
+            "stood-still: 2 1",
+            "stood-still: 1 2 3",
+            "boards-on-line: all",
+        ] {
+            assert!(
+                matches!(flaw(&format!("# {bad}")), (2, Flaw::Value { .. })),
+                "{bad}"
+            );
+        }
+    }
+
+    #[test]
     fn refuses_bad_lines_with_their_number() {
         assert_eq!(flaw("1.0 < 80\n0.999 < 80"), (3, Flaw::TimeGoesBack));
         assert_eq!(flaw("1.0009 < 80\n1.0001 < 80"), (3, Flaw::TimeGoesBack));

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Act, Capture, Header, RulesChange};
+use super::{Act, Capture, Header, RulesChange, StoodStill};
 use crate::{
     event::Event,
     mate::{Budget, can_mate},
@@ -30,6 +30,7 @@ pub fn settings_of(header: &Header, board: &str) -> Settings {
         board: header.board().unwrap_or(board).to_owned(),
         protocol: header.protocol().unwrap_or_default(),
         gathered_ms: header.gathered_ms().unwrap_or_default(),
+        boards_on_line: header.boards_on_line().unwrap_or_default(),
         rules: Rules {
             laws: header.laws().unwrap_or_default(),
             time_control: header.time_control().unwrap_or_default(),
@@ -84,7 +85,12 @@ fn run<E>(
     let mut up = false;
     let mut changes: Vec<_> = capture.header.rules_changes().iter().collect();
     changes.sort_by_key(|change| Reverse(change.at));
+    let mut stood_still = capture.header.stood_still().to_vec();
+    stood_still.sort_by_key(|stood| Reverse(stood.since));
     for record in &capture.records {
+        while let Some(stood) = stood_still.pop_if(|stood| stood.since < record.at) {
+            stand_still(watcher, &mut moments, stood, sink)?;
+        }
         while let Some(change) = changes.pop_if(|change| change.at <= record.at) {
             catch_up(watcher, &mut moments, change.at, sink)?;
             change_rules(watcher, change);
@@ -127,6 +133,20 @@ fn change_rules(watcher: &mut Watcher, change: &RulesChange) {
         // Without a game, or where it goes by them already, there is nothing to change.
         let _ = watcher.handle_command(change.at, Command::Rules);
     }
+}
+
+/// Has the watcher do what was due before the host stood still, and nothing that was due since.
+fn stand_still<E>(
+    watcher: &mut Watcher,
+    moments: &mut &[Millis],
+    stood: StoodStill,
+    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
+) -> Result<(), E> {
+    if let Some(before) = stood.since.0.checked_sub(1) {
+        catch_up(watcher, moments, Millis(before), sink)?;
+    }
+    watcher.stood_still(stood.until);
+    Ok(())
 }
 
 /// Has the watcher do what is due until `now`.

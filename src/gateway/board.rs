@@ -226,8 +226,9 @@ impl BoardTask {
                 self.answered = None;
                 self.told = line.timed.is_some().then(|| self.now());
                 self.asked_at = None;
-                self.record(self.now(), || Act::LinkUp);
-                self.watcher.handle_link_up(self.now(), &name);
+                let now = self.catch_up();
+                self.record(now, || Act::LinkUp);
+                self.watcher.handle_link_up(now, &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;
                 self.told = None;
                 if stop.is_cancelled() {
@@ -248,6 +249,21 @@ impl BoardTask {
     /// The time of the board: the daemon's, or the time up to which the line has told what happened.
     fn now(&self) -> Millis {
         self.told.unwrap_or_else(|| self.shared.clock.now())
+    }
+
+    /// Has the watcher do what is due by now, each at its time, and returns the time. Where the task stood still, the watcher hears
+    /// first what came meanwhile.
+    fn catch_up(&mut self) -> Millis {
+        let now = self.now();
+        // On a line that tells its own times, only the line makes time pass.
+        if self.told.is_none() {
+            if let Some(since) = self.watcher.stood_still_since(now) {
+                self.tape.iter_mut().for_each(|tape| tape.stood_still(since, now));
+                self.watcher.stood_still(now);
+            }
+            self.watcher.catch_up(now);
+        }
+        now
     }
 
     /// Writes one line to the log for each trouble, and none for each attempt.
@@ -284,8 +300,9 @@ impl BoardTask {
                 reason: reason.to_owned(),
             });
         }
-        self.record(self.now(), || Act::LinkDown);
-        self.watcher.handle_link_down(self.now(), reason);
+        let now = self.catch_up();
+        self.record(now, || Act::LinkDown);
+        self.watcher.handle_link_down(now, reason);
     }
 
     /// Feeds the watcher until the line is lost (and returns the reason), until `until`, or until `stop`.
@@ -358,15 +375,14 @@ impl BoardTask {
                 },
                 Some(command) = commands.recv(), if self.pending.is_none() => self.command(command).await,
                 () = or_never(wake.map(tokio::time::sleep_until)) => {
-                    let now = self.now();
-                    if until.is_some_and(|until| now >= until) {
+                    if until.is_some_and(|until| self.now() >= until) {
                         return Ok(String::new());
                     }
                     if silent.is_some_and(|silent| self.shared.clock.now() >= silent) {
                         return Ok("the other side has said nothing for two minutes".to_owned());
                     }
                     let start = Instant::now();
-                    self.watcher.handle_timeout(now);
+                    self.catch_up();
                     // The task now works on the bytes that it held back.
                     if let Some(allowance) = &mut allowance {
                         allowance.spent(start.elapsed());
@@ -381,7 +397,8 @@ impl BoardTask {
                     }
                 },
                 (irregularity, verdict) = self.mates.answer() => {
-                    self.watcher.handle_verdict(self.now(), &irregularity, &verdict);
+                    let now = self.catch_up();
+                    self.watcher.handle_verdict(now, &irregularity, &verdict);
                 }
                 _ = tick.tick() => {
                     self.look_at_the_wall_clock();
@@ -395,8 +412,8 @@ impl BoardTask {
     }
 
     fn announced(&mut self, notice: &Notice) {
-        self.watcher
-            .handle_notice(self.now(), notice.code, &notice.message);
+        let now = self.catch_up();
+        self.watcher.handle_notice(now, notice.code, &notice.message);
     }
 
     fn look_at_the_wall_clock(&mut self) {

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Flaw, Header, Record, RulesChange, spelt, write_header, write_record},
+    capture::{Act, Flaw, Header, Record, RulesChange, StoodStill, spelt, write_header, write_record},
     journal,
     time::Millis,
     watcher::{Protocol, Rules, Settings},
@@ -26,6 +26,8 @@ use crate::{
 const MOST: usize = 1 << 20;
 /// How many characters may wait for the disk.
 const MOST_WAITING: usize = 256 << 10;
+/// After this many standstills another file begins: a capture may have 10,000 lines with `#`.
+const MOST_STANDSTILLS: usize = 5000;
 /// How often the waiting characters are written.
 const EVERY: Duration = Duration::from_secs(20);
 
@@ -40,6 +42,8 @@ pub(super) struct Tape {
     last: Millis,
     /// The characters of the present file.
     size: usize,
+    /// How often the present file says that the gateway stood still.
+    standstills: usize,
     waiting: String,
     written: Millis,
     writing: JoinSet<io::Result<()>>,
@@ -59,6 +63,7 @@ impl Tape {
             began: None,
             last: Millis(0),
             size: 0,
+            standstills: 0,
             waiting: String::new(),
             written: Millis(0),
             writing: JoinSet::new(),
@@ -70,7 +75,7 @@ impl Tape {
 
     /// Takes down what happened at `now`. A file that begins names the `rules`, by which the present game is judged.
     pub(super) fn take(&mut self, now: Millis, act: &Act, rules: &Rules) {
-        if self.size > MOST && self.waiting.is_empty() {
+        if (self.size > MOST || self.standstills > MOST_STANDSTILLS) && self.waiting.is_empty() {
             self.began = None;
         }
         let Some(began) = self.began else {
@@ -80,7 +85,7 @@ impl Tape {
             }
             self.began = Some(now);
             self.last = now;
-            self.size = 0;
+            (self.size, self.standstills) = (0, 0);
             self.waiting = self.head(rules);
             (self.rules, self.next) = (rules.clone(), rules.clone());
             return self.put(now, act, now);
@@ -93,6 +98,20 @@ impl Tape {
         }
         if self.waiting.len() < MOST_WAITING {
             self.put(now, act, began);
+        }
+    }
+
+    /// Takes down that the gateway did nothing of what was due from `since` until `now`.
+    pub(super) fn stood_still(&mut self, since: Millis, now: Millis) {
+        // A file that begins later has nothing that waited.
+        let Some(began) = self.began else { return };
+        let since = self.last.max(since);
+        self.last = self.last.max(now);
+        if self.waiting.len() < MOST_WAITING {
+            let [since, until] = [since, self.last].map(|at| Millis(at.since(began)));
+            let stood = StoodStill { since, until };
+            let _ = writeln!(self.waiting, "# stood-still: {stood}");
+            self.standstills += 1;
         }
     }
 
@@ -226,6 +245,9 @@ fn header(settings: &Settings, rules: &Rules) -> Result<String, Flaw> {
     }
     if settings.gathered_ms > 0 {
         header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
+    }
+    if settings.boards_on_line > 0 {
+        header.push("boards-on-line", &settings.boards_on_line.to_string())?;
     }
     for (key, value) in spelt(rules) {
         if !value.is_empty() {

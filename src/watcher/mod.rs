@@ -23,6 +23,7 @@ mod onboard_log;
 mod outbox;
 mod rules;
 mod since;
+mod standstill;
 pub mod state;
 mod table;
 mod taken_at;
@@ -55,6 +56,7 @@ pub use not_now::NotNow;
 use outbox::unix_ms;
 pub use outbox::{Heard, MateQuestion};
 pub use rules::Rules;
+use standstill::Standstill;
 pub use state::{
     BatteryView, BoardInfo, ClockView, GameView, HardwareView, Model, PositionView, StateSet, Status,
 };
@@ -137,6 +139,8 @@ pub struct Watcher {
     /// restart must be earlier than what comes after it, and messages that had to wait for a log get times of
     /// their own.
     before: u64,
+    /// When the caller last stood still.
+    standstill: Standstill,
     /// Messages about lost parts of the snapshot, until the caller first gives the time.
     lost: Vec<String>,
 }
@@ -150,6 +154,7 @@ impl Watcher {
             taken_at: resume.as_ref().map(Snapshot::taken_at),
             core: Core::new(settings, resume.as_ref()),
             before: 0,
+            standstill: Standstill::default(),
             lost: resume.map_or_else(Vec::new, |snapshot| snapshot.lost().to_vec()),
         }
     }
@@ -389,7 +394,7 @@ impl Watcher {
             return Some(Millis(0));
         }
         let due = self.wire.poll_timeout(self.core.deadline());
-        due.map(|due| due - self.before)
+        due.map(|due| self.standstill.done_at(due - self.before))
     }
 
     /// On a line that tells its own times: with `hold`, it still tells what happened before the board can have heard what was asked.

@@ -15,15 +15,9 @@ const HELD_MS: u64 = 60;
 pub(super) fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
-    pass(watcher, at);
+    watcher.catch_up(Millis(at));
     watcher.handle_bytes(Millis(at), &bytes);
-    pass(watcher, at + HELD_MS);
-}
-
-fn pass(watcher: &mut Watcher, until: u64) {
-    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
-        watcher.handle_timeout(due);
-    }
+    watcher.catch_up(Millis(at + HELD_MS));
 }
 
 /// The irregularities that the watcher has reported since the last event was taken.

@@ -415,10 +415,7 @@ impl Ear<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        Watcher,
-        testing::{after_e4, clock, hear},
-    };
+    use super::super::testing::{after_e4, clock, hear};
     use crate::{
         dgt::{Lever, Message, PieceCode},
         event::Body,
@@ -435,19 +432,13 @@ mod tests {
         hear(&mut watcher, 5600, field(6, PieceCode::EMPTY));
         hear(&mut watcher, 5800, field(22, KNIGHT));
         hear(&mut watcher, 6000, clock(Lever::LeftHigh));
-        wait(&mut watcher, at);
+        watcher.catch_up(Millis(at));
         let mut bytes = Vec::new();
         said.iter().for_each(|message| message.encode(&mut bytes));
         watcher.handle_bytes(Millis(at), &bytes);
-        wait(&mut watcher, at + 100);
+        watcher.catch_up(Millis(at + 100));
         let mut events = std::iter::from_fn(|| watcher.poll_event());
         events.any(|event| matches!(event.body, Body::Irregularity(_)))
-    }
-
-    fn wait(watcher: &mut Watcher, until: u64) {
-        while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
-            watcher.handle_timeout(due);
-        }
     }
 
     #[test]

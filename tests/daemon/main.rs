@@ -79,6 +79,7 @@ mod evening_log;
 mod families_daemon;
 mod faults_boards;
 mod faults_broker;
+mod faults_busy;
 mod faults_clock;
 mod faults_commands;
 mod faults_doors;

@@ -328,6 +328,19 @@ pub fn difference_from_replay(events: &[Value], path: &Path, exactly: bool) -> O
     difference(&meant, &told)
 }
 
+/// The same, exactly, of a daemon that was stopped while the board still lay there. The capture ends with what it heard last, and then
+/// `replay` decides what a board that nobody touches any more leaves open: the daemon may not have come to that.
+pub fn difference_up_to_the_stop(events: &[Value], path: &Path) -> Option<String> {
+    let end = read_capture(path).unwrap().end().seconds();
+    let (heard, rest): (Vec<_>, Vec<_>) = replay(path, "1")
+        .into_iter()
+        .partition(|event| event["t"].as_f64().unwrap() <= end);
+    let (mut meant, rest, told) = (of_play(&heard, true), of_play(&rest, true), of_play(events, true));
+    let come_to = told.len().saturating_sub(meant.len());
+    meant.extend(rest.into_iter().take(come_to));
+    difference(&meant, &told)
+}
+
 fn of_play(events: &[Value], exactly: bool) -> Vec<Value> {
     const SAME: [&str; 9] = [
         "type",

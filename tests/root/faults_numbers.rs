@@ -203,13 +203,25 @@ impl Scene {
         tokio::time::sleep(Duration::from_secs(3)).await;
     }
 
+    /// How often the daemon has found that its journal was removed or replaced.
+    fn noticed(&self) -> usize {
+        let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
+        log.matches("while the daemon was running: a new one begins")
+            .count()
+    }
+
     /// What is told of the game is what was played. Where the daemon has lost what it knew, it takes the game up from the position.
     fn check_game(&self, what: &str, tally: &Tally) {
-        self.check(what);
         let events = self.events().into_iter();
         let has_lost = events
             .filter(|event| event["board"] == GAME)
             .any(|event| event["code"] == "journal_behind" || event["code"] == "journal_unsecured");
+        self.check_game_that(has_lost, what, tally);
+    }
+
+    /// The same where it is known whether the daemon has lost something of the game.
+    fn check_game_that(&self, has_lost: bool, what: &str, tally: &Tally) {
+        self.check(what);
         tally.take(&format!("{what}, {}", self.name), &self.retold(), has_lost);
     }
 }
@@ -418,6 +430,7 @@ async fn a_journal_is_harmed(wiring: Wiring, mut rng: Rng, tally: &Tally) {
         copy(&state, &state.with_extension("backup"));
         scene.more(4, &mut rng).await;
         an_instant(&mut rng).await;
+        let noticed = scene.noticed();
         if is_running {
             harm(&state);
             // Sometimes before anything was noticed.
@@ -428,11 +441,17 @@ async fn a_journal_is_harmed(wiring: Wiring, mut rng: Rng, tally: &Tally) {
             daemon.kill();
             harm(&state);
         }
+        // What the board had said since the last event went with the files, and no number tells of that.
+        let is_unnoticed = is_running && scene.noticed() == noticed;
         let daemon = scene.start();
         scene.more(4, &mut rng).await;
         scene.game_over().await;
         daemon.kill();
-        scene.check_game(what, tally);
+        if is_unnoticed {
+            scene.check_game_that(true, what, tally);
+        } else {
+            scene.check_game(what, tally);
+        }
     }
 }
 

@@ -28,7 +28,7 @@ impl BoardTask {
             },
             None => None,
         };
-        let now = self.now();
+        let now = self.catch_up();
         if let Some(wait_s) = self.quota.wait_s(now) {
             let refused = command.refuse_flood(&self.quota, wait_s, &board);
             self.shared.publisher.reply(refused);

@@ -102,8 +102,8 @@ impl BoardTask {
         match answer {
             Ok(Written::Disk) => {
                 if let Some(message) = self.shared.losses.written(&self.plan.id) {
-                    self.watcher
-                        .handle_notice(self.now(), notice::EVENTS_LOST, &message);
+                    let now = self.catch_up();
+                    self.watcher.handle_notice(now, notice::EVENTS_LOST, &message);
                 }
             }
             Ok(Written::Memory) => {}

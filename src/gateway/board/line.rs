@@ -83,8 +83,9 @@ impl BoardTask {
     /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
     pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), ParseError> {
         let Some(timed) = timed else {
-            self.record(self.now(), || Act::FromBoard(bytes.to_vec()));
-            self.watcher.handle_bytes(self.now(), bytes);
+            let now = self.catch_up();
+            self.record(now, || Act::FromBoard(bytes.to_vec()));
+            self.watcher.handle_bytes(now, bytes);
             return Ok(());
         };
         for heard in timed.hear(self.shared.clock.now(), bytes)? {

@@ -33,18 +33,18 @@ impl BoardTask {
     pub(super) fn seat(&mut self) {
         let seating = self.shared.tables.borrow_and_update().get(&self.plan.id).cloned();
         let Some(seating) = seating else { return };
-        let now = self.now();
+        let now = self.catch_up();
         if let Some(tape) = &mut self.tape {
             tape.rules_wait(now, &seating.rules);
         }
         self.watcher.set_rules(now, seating.rules);
         self.watcher
-            .renumber(self.now(), &seating.formerly, seating.players.round);
+            .renumber(now, &seating.formerly, seating.players.round);
         self.misnumbered = seating.misnumbered;
         if seating.paired {
-            self.watcher.pair(self.now(), seating.players);
+            self.watcher.pair(now, seating.players);
         } else {
-            self.watcher.set_table(self.now(), seating.players);
+            self.watcher.set_table(now, seating.players);
         }
     }
 

@@ -129,9 +129,7 @@ fn hear(watcher: &mut Watcher, at: u64, message: Message<'_>, until: u64) {
     let mut bytes = Vec::new();
     message.encode(&mut bytes);
     watcher.handle_bytes(Millis(at), &bytes);
-    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
-        watcher.handle_timeout(due);
-    }
+    watcher.catch_up(Millis(until));
 }
 
 /// The clock had been silent. So its press, of a player who had not moved, is held when the daemon stops.

@@ -139,6 +139,7 @@ mod tests {
     use crate::{
         dgt::{ClockReading, Lever, Message, PieceCode},
         event::{Body, notice},
+        time::Millis,
         watcher::{
             Watcher,
             testing::{after_e4, hear},
@@ -190,11 +191,7 @@ mod tests {
 
         fn record(&mut self) -> String {
             self.now += 30_000;
-            let mut due = self.watcher.poll_timeout();
-            while let Some(at) = due.filter(|at| at.0 <= self.now) {
-                self.watcher.handle_timeout(at);
-                due = self.watcher.poll_timeout();
-            }
+            self.watcher.catch_up(Millis(self.now));
             self.watcher.game().moves.join(" ")
         }
 

@@ -39,17 +39,11 @@ fn put_right_in_a_lump() -> Vec<Message<'static>> {
 
 /// All of it comes at `at` in one piece.
 fn lump(watcher: &mut Watcher, at: u64, said: &[Message<'_>]) {
-    pass(watcher, at);
+    watcher.catch_up(Millis(at));
     let mut bytes = Vec::new();
     said.iter().for_each(|message| message.encode(&mut bytes));
     watcher.handle_bytes(Millis(at), &bytes);
-    pass(watcher, at + 100);
-}
-
-fn pass(watcher: &mut Watcher, until: u64) {
-    while let Some(due) = watcher.poll_timeout().filter(|due| due.0 <= until) {
-        watcher.handle_timeout(due);
-    }
+    watcher.catch_up(Millis(at + 100));
 }
 
 /// The clock ticks from `from` until `until`.
