@@ -6,8 +6,11 @@ use super::{Flaw, RulesChange, StoodStill, value::named};
 use crate::{
     game::{Period, periods},
     laws::{Edition, Supervision, TimeControl},
-    watcher::{MOST_GATHERED_MS, Protocol, Rules},
+    watcher::{ClockSideSetting, MOST_GATHERED_MS, OrientationSetting, Protocol, Rules},
 };
+
+/// No line has more boards.
+const MOST_ON_LINE: u64 = 1000;
 
 /// The `# key: value` lines in their order. The values of known keys have been checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct Header {
     protocol: Option<Protocol>,
     gathered_ms: Option<u64>,
     boards_on_line: Option<u64>,
+    orientation: Option<OrientationSetting>,
+    clock_side: Option<ClockSideSetting>,
     laws: Option<Edition>,
     time_control: Option<TimeControl>,
     supervision: Option<Supervision>,
@@ -28,11 +33,13 @@ pub struct Header {
 
 impl Header {
     /// The keys that change how the records are read.
-    pub const KNOWN: [&str; 9] = [
+    pub const KNOWN: [&str; 11] = [
         "board",
         "protocol",
         "gathered",
         "boards-on-line",
+        "orientation",
+        "clock-side",
         "laws",
         "time-control",
         "supervision",
@@ -63,6 +70,18 @@ impl Header {
     #[must_use]
     pub fn boards_on_line(&self) -> Option<u64> {
         self.boards_on_line
+    }
+
+    /// Which way round the board lies; found from the start position where the capture does not say.
+    #[must_use]
+    pub fn orientation(&self) -> OrientationSetting {
+        self.orientation.unwrap_or_default()
+    }
+
+    /// Which side of the clock is White's; found by the watcher where the capture does not say.
+    #[must_use]
+    pub fn clock_side(&self) -> ClockSideSetting {
+        self.clock_side.unwrap_or_default()
     }
 
     /// Edition of the Laws.
@@ -130,6 +149,8 @@ impl Header {
             "protocol" => set(&mut self.protocol, key, value, named(value)),
             "gathered" => set(&mut self.gathered_ms, key, value, gathered(value)),
             "boards-on-line" => set(&mut self.boards_on_line, key, value, boards(value)),
+            "orientation" => set(&mut self.orientation, key, value, named(value)),
+            "clock-side" => set(&mut self.clock_side, key, value, named(value)),
             "laws" => set(&mut self.laws, key, value, named(value)),
             "time-control" => set(&mut self.time_control, key, value, named(value)),
             "supervision" => set(&mut self.supervision, key, value, named(value)),
@@ -173,8 +194,11 @@ fn gathered(text: &str) -> Result<u64, String> {
 }
 
 fn boards(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| "write the number of boards, as in `8`".to_owned())
+    let boards = text
+        .parse()
+        .ok()
+        .filter(|boards| (1..=MOST_ON_LINE).contains(boards));
+    boards.ok_or_else(|| format!("write the number of boards, from 1 to {MOST_ON_LINE}"))
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {

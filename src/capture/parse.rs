@@ -236,6 +236,8 @@ mod tests {
             "stood-still: 2 1",
             "stood-still: 1 2 3",
             "boards-on-line: all",
+            "boards-on-line: 18446744073709551615",
+            "orientation: flat",
         ] {
             assert!(
                 matches!(flaw(&format!("# {bad}")), (2, Flaw::Value { .. })),

@@ -38,6 +38,8 @@ pub fn settings_of(header: &Header, board: &str) -> Settings {
             periods: header.periods().to_vec(),
             ..Rules::default()
         },
+        orientation: header.orientation(),
+        clock_side: header.clock_side(),
         epoch_ms: header.epoch_ms(),
         ..Settings::default()
     }
@@ -83,18 +85,10 @@ fn run<E>(
     sink: &mut impl FnMut(Outcome) -> Result<(), E>,
 ) -> Result<Millis, E> {
     let mut up = false;
-    let mut changes: Vec<_> = capture.header.rules_changes().iter().collect();
-    changes.sort_by_key(|change| Reverse(change.at));
-    let mut stood_still = capture.header.stood_still().to_vec();
-    stood_still.sort_by_key(|stood| Reverse(stood.since));
+    let mut asides = Asides::of(&capture.header);
     for record in &capture.records {
-        while let Some(stood) = stood_still.pop_if(|stood| stood.since < record.at) {
-            stand_still(watcher, &mut moments, stood, sink)?;
-        }
-        while let Some(change) = changes.pop_if(|change| change.at <= record.at) {
-            catch_up(watcher, &mut moments, change.at, sink)?;
-            change_rules(watcher, change);
-            drain(watcher, change.at, sink)?;
+        while let Some(aside) = asides.before(record.at) {
+            aside.take(watcher, &mut moments, sink)?;
         }
         catch_up(watcher, &mut moments, record.at, sink)?;
         tell_moments(watcher, &mut moments, record.at, sink)?;
@@ -114,16 +108,74 @@ fn run<E>(
         drain(watcher, record.at, sink)?;
     }
     let mut end = capture.end();
-    while let Some(change) = changes.pop() {
-        end = change.at;
-        catch_up(watcher, &mut moments, end, sink)?;
-        change_rules(watcher, change);
-        drain(watcher, end, sink)?;
+    while let Some(aside) = asides.before(Millis(u64::MAX)) {
+        end = aside.place().0;
+        aside.take(watcher, &mut moments, sink)?;
     }
     tell_moments(watcher, &mut moments, Millis(u64::MAX), sink)?;
     let end = watcher.handle_end(end);
     drain(watcher, end, sink)?;
     Ok(end)
+}
+
+/// What a header says of a time.
+enum Aside<'a> {
+    Rules(&'a RulesChange),
+    StoodStill(StoodStill),
+}
+
+/// All of it, the latest first.
+struct Asides<'a>(Vec<Aside<'a>>);
+
+impl<'a> Asides<'a> {
+    fn of(header: &'a Header) -> Self {
+        let changes = header.rules_changes().iter().map(Aside::Rules);
+        let stood_still = header.stood_still().iter().copied().map(Aside::StoodStill);
+        let mut asides: Vec<_> = changes.chain(stood_still).collect();
+        asides.sort_by_key(|aside| Reverse(aside.place()));
+        Self(asides)
+    }
+
+    /// The next one that comes before a record at that time.
+    fn before(&mut self, record: Millis) -> Option<Aside<'a>> {
+        self.0.pop_if(|aside| aside.place() < (record, RECORD))
+    }
+}
+
+/// Where records stand among what comes at the same time: rules change before them, and a host stands still after them.
+const RECORD: u8 = 1;
+
+impl Aside<'_> {
+    /// When it comes, and its place among what comes then.
+    fn place(&self) -> (Millis, u8) {
+        match self {
+            Self::Rules(change) => (change.at, RECORD - 1),
+            Self::StoodStill(stood) => (stood.since, RECORD + 1),
+        }
+    }
+
+    fn take<E>(
+        &self,
+        watcher: &mut Watcher,
+        moments: &mut &[Millis],
+        sink: &mut impl FnMut(Outcome) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Self::Rules(change) => {
+                catch_up(watcher, moments, change.at, sink)?;
+                change_rules(watcher, change);
+                drain(watcher, change.at, sink)
+            }
+            // What was due before is done, and nothing that was due since.
+            Self::StoodStill(stood) => {
+                if let Some(before) = stood.since.0.checked_sub(1) {
+                    catch_up(watcher, moments, Millis(before), sink)?;
+                }
+                watcher.stood_still(stood.until);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Has the watcher go by other rules, as a change of the configuration does, or the command `rules`.
@@ -133,20 +185,6 @@ fn change_rules(watcher: &mut Watcher, change: &RulesChange) {
         // Without a game, or where it goes by them already, there is nothing to change.
         let _ = watcher.handle_command(change.at, Command::Rules);
     }
-}
-
-/// Has the watcher do what was due before the host stood still, and nothing that was due since.
-fn stand_still<E>(
-    watcher: &mut Watcher,
-    moments: &mut &[Millis],
-    stood: StoodStill,
-    sink: &mut impl FnMut(Outcome) -> Result<(), E>,
-) -> Result<(), E> {
-    if let Some(before) = stood.since.0.checked_sub(1) {
-        catch_up(watcher, moments, Millis(before), sink)?;
-    }
-    watcher.stood_still(stood.until);
-    Ok(())
 }
 
 /// Has the watcher do what is due until `now`.

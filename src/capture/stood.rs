@@ -1,4 +1,4 @@
-//! The host that records a board may stand still, because it is busy or asleep: `# stood-still: 31.460 32.100`.
+//! The host that records a board may stand still, because it is busy or the process was stopped: `# stood-still: 31.460 32.100`.
 //!
 //! What the board said meanwhile is in the capture when it was read. It was heard before what was due since. The line names its
 //! times, so it may stand anywhere. Programs that do not know it take what was due to have been done when it was.

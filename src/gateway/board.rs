@@ -7,6 +7,7 @@ mod command;
 mod kept;
 mod line;
 mod seat;
+mod standstill;
 #[cfg(test)]
 mod tests;
 
@@ -133,6 +134,7 @@ pub(super) struct BoardTask {
     date: GameDate,
     /// The time up to which a line has told what happened, where the line tells its own times.
     told: Option<Millis>,
+    put_off: standstill::PutOff,
     /// The commands that the board may still take.
     quota: Quota,
     /// When the snapshot is written at the latest, because it has readings that no event tells of.
@@ -195,6 +197,7 @@ impl BoardTask {
             untold: resume.untold,
             misnumbered: None,
             told: None,
+            put_off: standstill::PutOff::default(),
             quota: Quota::new(),
             save_at: None,
             asked: Vec::new(),
@@ -213,7 +216,8 @@ impl BoardTask {
         let mut rng = fastrand::Rng::new();
         // No event comes between a jump of the numbers and the notice of it.
         for notice in std::mem::take(&mut self.untold) {
-            self.announced(&notice);
+            self.watcher
+                .handle_notice(self.now(), notice.code, &notice.message);
         }
         self.seat();
         self.drain().await;
@@ -224,9 +228,9 @@ impl BoardTask {
             };
             if let Some((line, name)) = line {
                 self.answered = None;
-                self.told = line.timed.is_some().then(|| self.now());
-                self.asked_at = None;
                 let now = self.catch_up();
+                self.told = line.timed.is_some().then_some(now);
+                self.asked_at = None;
                 self.record(now, || Act::LinkUp);
                 self.watcher.handle_link_up(now, &name);
                 let reason = self.serve(Some(line), commands, stop, None).await?;
@@ -249,21 +253,6 @@ impl BoardTask {
     /// The time of the board: the daemon's, or the time up to which the line has told what happened.
     fn now(&self) -> Millis {
         self.told.unwrap_or_else(|| self.shared.clock.now())
-    }
-
-    /// Has the watcher do what is due by now, each at its time, and returns the time. Where the task stood still, the watcher hears
-    /// first what came meanwhile.
-    fn catch_up(&mut self) -> Millis {
-        let now = self.now();
-        // On a line that tells its own times, only the line makes time pass.
-        if self.told.is_none() {
-            if let Some(since) = self.watcher.stood_still_since(now) {
-                self.tape.iter_mut().for_each(|tape| tape.stood_still(since, now));
-                self.watcher.stood_still(now);
-            }
-            self.watcher.catch_up(now);
-        }
-        now
     }
 
     /// Writes one line to the log for each trouble, and none for each attempt.
@@ -363,6 +352,7 @@ impl BoardTask {
                     Ok(0) => return Ok("the port is gone".to_owned()),
                     Ok(count) => {
                         let start = Instant::now();
+                        self.put_off.more_waits = count == AT_ONCE;
                         if let Err(broken) = self.hear(timed, &buffer[..count]) {
                             return Ok(format!("what comes is no capture: {broken}"));
                         }

@@ -16,18 +16,18 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Flaw, Header, Record, RulesChange, StoodStill, spelt, write_header, write_record},
+    capture::{Act, Flaw, Header, Record, RulesChange, StoodStill, name, spelt, write_header, write_record},
     journal,
     time::Millis,
-    watcher::{Protocol, Rules, Settings},
+    watcher::{ClockSideSetting, OrientationSetting, Protocol, Rules, Settings},
 };
 
 /// The longest file in characters, some hours of a game.
 const MOST: usize = 1 << 20;
 /// How many characters may wait for the disk.
 const MOST_WAITING: usize = 256 << 10;
-/// After this many standstills another file begins: a capture may have 10,000 lines with `#`.
-const MOST_STANDSTILLS: usize = 5000;
+/// After this many standstills another file begins. A capture may have 10,000 lines with `#`.
+const MOST_STANDSTILLS: usize = 4500;
 /// How often the waiting characters are written.
 const EVERY: Duration = Duration::from_secs(20);
 
@@ -40,6 +40,8 @@ pub(super) struct Tape {
     began: Option<Millis>,
     /// The time of the last record.
     last: Millis,
+    /// The time of the last one that the watcher took: it did before what was due.
+    taken: Millis,
     /// The characters of the present file.
     size: usize,
     /// How often the present file says that the gateway stood still.
@@ -62,6 +64,7 @@ impl Tape {
             settings: settings.clone(),
             began: None,
             last: Millis(0),
+            taken: Millis(0),
             size: 0,
             standstills: 0,
             waiting: String::new(),
@@ -75,16 +78,14 @@ impl Tape {
 
     /// Takes down what happened at `now`. A file that begins names the `rules`, by which the present game is judged.
     pub(super) fn take(&mut self, now: Millis, act: &Act, rules: &Rules) {
-        if (self.size > MOST || self.standstills > MOST_STANDSTILLS) && self.waiting.is_empty() {
-            self.began = None;
-        }
+        self.make_room();
         let Some(began) = self.began else {
             // A file begins with a line that is up.
             if *act == Act::LinkDown {
                 return;
             }
             self.began = Some(now);
-            self.last = now;
+            (self.last, self.taken) = (now, now);
             (self.size, self.standstills) = (0, 0);
             self.waiting = self.head(rules);
             (self.rules, self.next) = (rules.clone(), rules.clone());
@@ -101,17 +102,26 @@ impl Tape {
         }
     }
 
-    /// Takes down that the gateway did nothing of what was due from `since` until `now`.
-    pub(super) fn stood_still(&mut self, since: Millis, now: Millis) {
+    /// Takes down, at `now`, that what was due since `since` is done at `until`.
+    pub(super) fn stood_still(&mut self, since: Millis, until: Millis, now: Millis) {
+        self.make_room();
         // A file that begins later has nothing that waited.
         let Some(began) = self.began else { return };
-        let since = self.last.max(since);
-        self.last = self.last.max(now);
-        if self.waiting.len() < MOST_WAITING {
-            let [since, until] = [since, self.last].map(|at| Millis(at.since(began)));
+        let since = self.taken.max(since);
+        self.taken = self.taken.max(now);
+        if self.waiting.len() < MOST_WAITING && self.standstills < 2 * MOST_STANDSTILLS {
+            let [since, until] = [since, until.max(since)].map(|at| Millis(at.since(began)));
             let stood = StoodStill { since, until };
             let _ = writeln!(self.waiting, "# stood-still: {stood}");
             self.standstills += 1;
+        }
+    }
+
+    /// Has another file begin with the next record, if the present one is full. What waits belongs to the present one.
+    fn make_room(&mut self) {
+        let is_full = self.size > MOST || self.standstills > MOST_STANDSTILLS;
+        if is_full && self.waiting.is_empty() {
+            self.began = None;
         }
     }
 
@@ -134,6 +144,7 @@ impl Tape {
         // A file that begins later names them in its header.
         let Some(began) = self.began else { return };
         self.last = self.last.max(now);
+        self.taken = self.last;
         let change = RulesChange {
             at: Millis(self.last.since(began)),
             of_game,
@@ -145,6 +156,9 @@ impl Tape {
 
     fn put(&mut self, now: Millis, act: &Act, began: Millis) {
         self.last = self.last.max(now);
+        if !matches!(act, Act::ToBoard(_)) {
+            self.taken = self.last;
+        }
         let record = Record {
             at: Millis(self.last.since(began)),
             act: act.clone(),
@@ -240,8 +254,14 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
 fn header(settings: &Settings, rules: &Rules) -> Result<String, Flaw> {
     let mut header = Header::default();
     header.push("board", &settings.board)?;
-    if settings.protocol == Protocol::Occ1 {
-        header.push("protocol", "occ1")?;
+    if settings.protocol != Protocol::default() {
+        header.push("protocol", &name(&settings.protocol))?;
+    }
+    if settings.orientation != OrientationSetting::default() {
+        header.push("orientation", &name(&settings.orientation))?;
+    }
+    if settings.clock_side != ClockSideSetting::default() {
+        header.push("clock-side", &name(&settings.clock_side))?;
     }
     if settings.gathered_ms > 0 {
         header.push("gathered", &format!("{} ms", settings.gathered_ms))?;

@@ -139,6 +139,8 @@ pub struct Watcher {
     /// restart must be earlier than what comes after it, and messages that had to wait for a log get times of
     /// their own.
     before: u64,
+    /// The last time that the caller gave.
+    told: Millis,
     /// When the caller last stood still.
     standstill: Standstill,
     /// Messages about lost parts of the snapshot, until the caller first gives the time.
@@ -154,6 +156,7 @@ impl Watcher {
             taken_at: resume.as_ref().map(Snapshot::taken_at),
             core: Core::new(settings, resume.as_ref()),
             before: 0,
+            told: Millis(0),
             standstill: Standstill::default(),
             lost: resume.map_or_else(Vec::new, |snapshot| snapshot.lost().to_vec()),
         }
@@ -176,6 +179,7 @@ impl Watcher {
             self.before = taken_at.goes_on(by_wall_ms).0.saturating_sub(now.0);
             self.core.play.out.before = self.before;
         }
+        self.told = self.told.max(now);
         let now = now + self.before;
         for lost in std::mem::take(&mut self.lost) {
             self.core
@@ -393,8 +397,13 @@ impl Watcher {
         if !self.lost.is_empty() {
             return Some(Millis(0));
         }
+        self.due()
+    }
+
+    /// When something is due. Nothing is before what the caller told last, nor before the end of a standstill.
+    fn due(&self) -> Option<Millis> {
         let due = self.wire.poll_timeout(self.core.deadline());
-        due.map(|due| self.standstill.done_at(due - self.before))
+        due.map(|due| self.standstill.done_at(due - self.before).max(self.told))
     }
 
     /// On a line that tells its own times: with `hold`, it still tells what happened before the board can have heard what was asked.

@@ -1,4 +1,4 @@
-//! A caller that stands still: its machine is busy, or was asleep. What was due waits then, together with what came.
+//! A caller that stands still: its machine is busy, or the process is stopped. What was due waits then, together with what came.
 //!
 //! The board said what came while the time passed, so the watcher hears it before it does what was due. A capture tells when the
 //! caller stood still, so that `replay` says the same of it.
@@ -6,41 +6,32 @@
 use super::Watcher;
 use crate::time::Millis;
 
-/// A caller that is later than this, in milliseconds, stood still. No decision hangs on a shorter time.
-const LATE_MS: u64 = 20;
-/// What was due waits this long, in milliseconds, after the caller goes on, so that all that came meanwhile is heard.
-const HEARD_MS: u64 = 20;
-
-/// Until when the caller last stood still.
+/// When what was due is done, of which the caller was kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standstill(Option<Millis>);
 
 impl Standstill {
     /// When what was `due` is done.
     pub(super) fn done_at(self, due: Millis) -> Millis {
-        match self.0 {
-            Some(until) if due <= until => until + HEARD_MS,
-            _ => due,
-        }
+        self.0.map_or(due, |until| until.max(due))
     }
 }
 
 impl Watcher {
-    /// Since when what is due at `now` has waited, if the caller stood still.
+    /// Since when something has been due at `now`, if it has been for longer than `late_ms` milliseconds.
     #[must_use]
-    pub fn stood_still_since(&self, now: Millis) -> Option<Millis> {
-        let due = self.poll_timeout().filter(|_| self.lost.is_empty());
-        due.filter(|due| now.since(*due) > LATE_MS)
+    pub fn late_since(&self, now: Millis, late_ms: u64) -> Option<Millis> {
+        self.due().filter(|due| now.since(*due) > late_ms)
     }
 
-    /// The caller stood still until then. What was due waits until the watcher has heard what came meanwhile.
+    /// The caller stood still: what was due before `until` is done then, after what the watcher hears before.
     pub fn stood_still(&mut self, until: Millis) {
         self.standstill = Standstill(Some(until));
     }
 
     /// Does what is due until `now`, each at its time.
     pub fn catch_up(&mut self, now: Millis) {
-        while let Some(due) = self.poll_timeout().filter(|due| *due <= now) {
+        while let Some(due) = self.due().filter(|due| *due <= now) {
             self.handle_timeout(due);
         }
     }
@@ -58,6 +49,8 @@ mod tests {
 
     /// When White's first half-move is complete, because nobody has touched the board since.
     const DUE: Millis = Millis(6000);
+    /// When the caller does it, after a standstill.
+    const UNTIL: Millis = Millis(9020);
 
     fn field(square: u8, code: u8) -> Message<'static> {
         let piece = PieceCode(code);
@@ -117,8 +110,8 @@ mod tests {
         let mut since = None;
         for record in &capture.records {
             if record.at > DUE && since.is_none() {
-                since = watcher.stood_still_since(record.at);
-                watcher.stood_still(record.at);
+                since = watcher.late_since(record.at, 20);
+                watcher.stood_still(UNTIL);
             }
             watcher.catch_up(record.at);
             if let Act::FromBoard(bytes) = &record.act {
@@ -130,7 +123,7 @@ mod tests {
         assert_eq!(completed_by(&events).first(), Some(&CompletedBy::Reply));
         let since = since.map_or(0, |since| since.0);
         assert!((1300..9000).contains(&since), "{since}");
-        let line = format!("{}.{:03} 9.000", since / 1000, since % 1000);
+        let line = format!("{}.{:03} 9.020", since / 1000, since % 1000);
         capture.header.push("stood-still", &line).unwrap();
         let replayed = replayed(&capture);
         let seconds = |event: &Event| event.t;
@@ -141,14 +134,15 @@ mod tests {
     }
 
     #[test]
-    fn who_is_late_for_a_moment_has_not_stood_still() {
+    fn what_waited_is_done_when_the_caller_goes_on() {
         let mut watcher = Watcher::new(Settings::default(), None);
         watcher.handle_link_up(Millis(0), "port");
         let due = watcher.poll_timeout().unwrap();
-        assert_eq!(watcher.stood_still_since(due + LATE_MS), None);
-        let late = due + LATE_MS + 1;
-        assert_eq!(watcher.stood_still_since(late), Some(due));
-        watcher.stood_still(late);
-        assert_eq!(watcher.poll_timeout(), Some(late + HEARD_MS));
+        assert_eq!(watcher.late_since(due + 20, 20), None);
+        assert_eq!(watcher.late_since(due + 21, 20), Some(due));
+        watcher.stood_still(due + 40);
+        assert_eq!(watcher.poll_timeout(), Some(due + 40));
+        watcher.handle_bytes(due + 60, &[]);
+        assert_eq!(watcher.poll_timeout(), Some(due + 60), "time does not go back");
     }
 }

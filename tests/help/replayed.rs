@@ -334,7 +334,7 @@ pub fn difference_up_to_the_stop(events: &[Value], path: &Path) -> Option<String
     let end = read_capture(path).unwrap().end().seconds();
     let (heard, rest): (Vec<_>, Vec<_>) = replay(path, "1")
         .into_iter()
-        .partition(|event| event["t"].as_f64().unwrap() <= end);
+        .partition(|event| event["t"].as_f64().unwrap() < end);
     let (mut meant, rest, told) = (of_play(&heard, true), of_play(&rest, true), of_play(events, true));
     let come_to = told.len().saturating_sub(meant.len());
     meant.extend(rest.into_iter().take(come_to));

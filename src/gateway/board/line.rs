@@ -83,7 +83,7 @@ impl BoardTask {
     /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
     pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), ParseError> {
         let Some(timed) = timed else {
-            let now = self.catch_up();
+            let now = self.catch_up_with_bytes();
             self.record(now, || Act::FromBoard(bytes.to_vec()));
             self.watcher.handle_bytes(now, bytes);
             return Ok(());

@@ -64,7 +64,7 @@ impl BoardTask {
                 );
             }
         };
-        let (now, present) = (self.now(), self.watcher.game().game);
+        let (now, present) = (self.catch_up(), self.watcher.game().game);
         for right in games.into_iter().filter(|right| Some(right.game) != present) {
             self.watcher.put_table_right(now, right.game, &right.table);
         }
