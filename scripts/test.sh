@@ -152,8 +152,8 @@ say "scripts and containers"
 # - cargo: what calls cargo, which locks its folder, one unit after the other. The other lanes call the programs of
 #   tests themselves.
 # When a lane has ended, more units wait at once: there are processors for them.
-# Last comes, with nothing beside it, what fails where a machine is busy. Within a lane those come first that take
-# longest. All units run, so that one run names all that fails.
+# Last comes, with nothing else beside it, what fails where a machine is busy: most of that waits, so it waits together.
+# Within a lane those come first that take longest. All units run, so that one run names all that fails.
 say "tests, lints, documentation"
 outputs=$(mktemp -d)
 export outputs
@@ -242,7 +242,8 @@ printf '%s\n' "${waiting[@]}" | those_first "${waiting_first[@]}" >"$outputs/lan
 lane() {
     local at_once=1 as=(env) status=0
     case $1 in
-        waiting) at_once=${DGT2MQTT_TEST_JOBS:-4} ;;
+        waiting) at_once=${DGT2MQTT_TEST_JOBS:-6} ;;
+        alone) at_once=3 ;;
         computing) at_once=$(nproc) as=(nice -n 10) ;;
         cargo) as=(nice -n 10) ;;
     esac

@@ -21,7 +21,6 @@ mod write;
 
 pub use flaw::{Flaw, ParseError};
 pub use header::{Header, is_board_id};
-pub(crate) use rules::name;
 pub use rules::{RulesChange, spelt};
 pub use stood::StoodStill;
 pub use write::{write_header, write_record};

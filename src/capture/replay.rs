@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::{Act, Capture, Header, RulesChange, StoodStill};
+use super::{
+    Act, Capture, Flaw, Header, RulesChange, StoodStill,
+    rules::{name, spelt},
+};
 use crate::{
     event::Event,
     mate::{Budget, can_mate},
@@ -43,6 +46,37 @@ pub fn settings_of(header: &Header, board: &str) -> Settings {
         epoch_ms: header.epoch_ms(),
         ..Settings::default()
     }
+}
+
+/// The header of a capture of such a board, whose present game goes by `rules`: [`settings_of`] has the same settings from it.
+///
+/// # Errors
+/// When a setting cannot be said in a header.
+pub fn header_of(settings: &Settings, rules: &Rules) -> Result<Header, Flaw> {
+    let mut header = Header::default();
+    let usual = Settings::default();
+    header.push("board", &settings.board)?;
+    if settings.protocol != usual.protocol {
+        header.push("protocol", &name(&settings.protocol))?;
+    }
+    if settings.gathered_ms > 0 {
+        header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
+    }
+    if settings.boards_on_line > 0 {
+        header.push("boards-on-line", &settings.boards_on_line.to_string())?;
+    }
+    if settings.orientation != usual.orientation {
+        header.push("orientation", &name(&settings.orientation))?;
+    }
+    if settings.clock_side != usual.clock_side {
+        header.push("clock-side", &name(&settings.clock_side))?;
+    }
+    for (key, value) in spelt(rules) {
+        if !value.is_empty() {
+            header.push(key, &value)?;
+        }
+    }
+    Ok(header)
 }
 
 /// Runs `watcher` through `capture` and hands each event to `sink` in order, as [`replay`] does, and besides what is weighed
@@ -233,4 +267,47 @@ fn drain<E>(
         sink(Outcome::Event(Box::new(event), account))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        game::periods,
+        laws::{Edition, TimeControl},
+        watcher::{ClockSideSetting, OrientationSetting, Protocol},
+    };
+
+    #[test]
+    fn a_header_says_all_that_replay_must_know_of_a_board() {
+        let rules = Rules {
+            laws: Edition::Laws2018,
+            time_control: TimeControl::Blitz,
+            periods: periods::parse("3+2").unwrap(),
+            ..Rules::default()
+        };
+        for protocol in [
+            Protocol::Dgt,
+            Protocol::Occ1,
+            Protocol::Chesslink,
+            Protocol::Chessnut,
+        ] {
+            let settings = Settings {
+                board: "7".to_owned(),
+                protocol,
+                gathered_ms: 300,
+                boards_on_line: 8,
+                orientation: OrientationSetting::Turned,
+                clock_side: ClockSideSetting::WhiteRight,
+                ..Settings::default()
+            };
+            let read = settings_of(&header_of(&settings, &rules).unwrap(), "board");
+            assert_eq!(read.board, "7");
+            assert_eq!(read.protocol, protocol);
+            assert_eq!((read.gathered_ms, read.boards_on_line), (300, 8));
+            assert_eq!(read.orientation, settings.orientation);
+            assert_eq!(read.clock_side, settings.clock_side);
+            assert_eq!(read.rules, rules);
+        }
+    }
 }

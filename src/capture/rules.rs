@@ -72,7 +72,7 @@ pub fn spelt(rules: &Rules) -> [(&'static str, String); 4] {
 }
 
 /// A name in the spelling of the payloads.
-pub(crate) fn name(value: &impl Serialize) -> String {
+pub(super) fn name(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

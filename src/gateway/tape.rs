@@ -16,10 +16,10 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::{
-    capture::{Act, Flaw, Header, Record, RulesChange, StoodStill, name, spelt, write_header, write_record},
+    capture::{Act, Record, RulesChange, StoodStill, replay::header_of, write_header, write_record},
     journal,
     time::Millis,
-    watcher::{ClockSideSetting, OrientationSetting, Protocol, Rules, Settings},
+    watcher::{Rules, Settings},
 };
 
 /// The longest file in characters, some hours of a game.
@@ -171,9 +171,11 @@ impl Tape {
 
     fn head(&self, rules: &Rules) -> String {
         let now = Timestamp::now();
-        // A setting that a header cannot express is left out.
-        let header = header(&self.settings, rules).unwrap_or_default();
-        format!("{header}# start: {now:.3}\n")
+        let mut head = String::new();
+        // A setting that a header cannot express is left out. Writing into a string cannot fail.
+        let _ = write_header(&mut head, &header_of(&self.settings, rules).unwrap_or_default());
+        let _ = writeln!(head, "# start: {now:.3}");
+        head
     }
 
     /// Hands the waiting characters to the disk, if it is time and the disk has taken the last ones.
@@ -248,36 +250,6 @@ fn write(path: &Path, text: &str, is_new: bool) -> io::Result<()> {
             _ => file.set_len(before),
         };
     })
-}
-
-/// The header, with what `replay` must know of the board.
-fn header(settings: &Settings, rules: &Rules) -> Result<String, Flaw> {
-    let mut header = Header::default();
-    header.push("board", &settings.board)?;
-    if settings.protocol != Protocol::default() {
-        header.push("protocol", &name(&settings.protocol))?;
-    }
-    if settings.orientation != OrientationSetting::default() {
-        header.push("orientation", &name(&settings.orientation))?;
-    }
-    if settings.clock_side != ClockSideSetting::default() {
-        header.push("clock-side", &name(&settings.clock_side))?;
-    }
-    if settings.gathered_ms > 0 {
-        header.push("gathered", &format!("{} ms", settings.gathered_ms))?;
-    }
-    if settings.boards_on_line > 0 {
-        header.push("boards-on-line", &settings.boards_on_line.to_string())?;
-    }
-    for (key, value) in spelt(rules) {
-        if !value.is_empty() {
-            header.push(key, &value)?;
-        }
-    }
-    let mut text = String::new();
-    // Writing into a string does not fail.
-    let _ = write_header(&mut text, &header);
-    Ok(text)
 }
 
 #[cfg(test)]
