@@ -60,7 +60,7 @@ impl Played {
         for event in &self.meant {
             match event["type"].as_str().unwrap() {
                 "game_started" => pressed.clear(),
-                "move" => pressed.push(event["at"].as_f64().or(event["t"].as_f64()).unwrap()),
+                "move" => pressed.push(event["at"].as_f64().or_else(|| event["t"].as_f64()).unwrap()),
                 "moves_retracted" => pressed.truncate(event["to_ply"].as_u64().unwrap() as usize),
                 _ => {}
             }
