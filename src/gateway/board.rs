@@ -135,6 +135,8 @@ pub(super) struct BoardTask {
     /// The time up to which a line has told what happened, where the line tells its own times.
     told: Option<Millis>,
     put_off: standstill::PutOff,
+    /// When the present link was last heard.
+    heard: Option<Millis>,
     /// The commands that the board may still take.
     quota: Quota,
     /// When the snapshot is written at the latest, because it has readings that no event tells of.
@@ -198,6 +200,7 @@ impl BoardTask {
             misnumbered: None,
             told: None,
             put_off: standstill::PutOff::default(),
+            heard: None,
             quota: Quota::new(),
             save_at: None,
             asked: Vec::new(),
@@ -227,7 +230,7 @@ impl BoardTask {
                 () = stop.cancelled() => None,
             };
             if let Some((line, name)) = line {
-                self.answered = None;
+                (self.answered, self.heard) = (None, None);
                 let now = self.catch_up();
                 self.told = line.timed.is_some().then_some(now);
                 self.asked_at = None;

@@ -6,21 +6,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dgt2mqtt::link::file::read_capture;
+use dgt2mqtt::{
+    capture::Act,
+    dgt::{ClockReading, Decoder, Message},
+    link::file::read_capture,
+};
 use fastrand::Rng;
 use serde_json::Value;
 
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, heard},
     hall::{Daemon, Seat, Simulator, configure, moves, until},
-    replayed::{Played, told, with_tape},
+    replayed::{Played, tape, told, with_tape},
     seed::in_rounds,
 };
 
 /// A press that came so long before the end of the daemon was heard.
 const HEARD: Duration = Duration::from_millis(500);
 /// A press that comes so long after the daemon listens again is of an act that it has seen whole.
-const ACT: Duration = Duration::from_secs(3);
+const WHOLE: Duration = Duration::from_secs(3);
 /// How late a busy machine may tell what it has heard.
 const LATE: Duration = Duration::from_secs(3);
 
@@ -104,6 +108,7 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
     }
     // Nobody listened from then until the board was there again.
     let back = connected(&subscriber, stays).last().copied().unwrap();
+    let mut new = None;
     for (board, game) in [
         (stays, &games[0]),
         (renamed, &games[1]),
@@ -115,7 +120,9 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
         let is_right = match board {
             "1" => had == all,
             // Another name is another board: what is played from now on, and what the board's log has.
-            "new" => had.is_empty() || all.windows(had.len()).any(|part| is_same(part, &had)),
+            "new" => new
+                .get_or_insert_with(|| TakenUp::new(game, &tape(&config, "new")))
+                .is_told(&had, &all),
             _ => all.starts_with(&had),
         };
         assert!(is_right, "board {board}: {had:?} of {all:?}:\n{}", lines(&events));
@@ -124,7 +131,7 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
         let instant = |second: f64| begun + Duration::from_secs_f64(second);
         // Of a board with another name nobody knows yet whose side of the clock is whose.
         let is_asked = |pressed: f64, told: f64| match board {
-            "1" => instant(pressed) + HEARD < changed || instant(pressed) > back + ACT,
+            "1" => instant(pressed) + HEARD < changed || instant(pressed) > back + WHOLE,
             "new" => false,
             _ => instant(told) + LATE < changed,
         };
@@ -138,9 +145,13 @@ async fn the_configuration_changes(by: By, mut random: Rng) {
             lines(&events)
         );
         println!(
-            "board {board}: {} half-moves of {}, {} offences asked, {} events",
+            "board {board}: {} half-moves of {}{}, {} offences asked, {} events",
             had.len(),
             all.len(),
+            new.as_ref().map_or(String::new(), |new| format!(
+                ", {} of them seen, {new:?}",
+                all.len() - new.first_seen
+            )),
             game.untold(&[], is_asked).len(),
             events.len()
         );
@@ -152,6 +163,99 @@ fn connected(subscriber: &Subscriber, board: &str) -> Vec<Instant> {
     let topic = format!("dgt2mqtt/gw/board/{board}/event/board_connected");
     let all = subscriber.all().into_iter();
     all.filter(|got| got.topic == topic).map(|got| got.at).collect()
+}
+
+/// A game to which the daemon comes in the middle.
+#[derive(Debug)]
+struct TakenUp {
+    /// Of the half-moves of the game it saw those from this place on, from the lift to the press.
+    first_seen: usize,
+    /// No piece was in a hand as it came, and none stood where it may not.
+    is_at_rest: bool,
+}
+
+impl TakenUp {
+    /// `heard` is the capture of what it heard: as many changes of the board as the game had left.
+    fn new(game: &Played, heard: &Path) -> Self {
+        let (all, heard) = (acts(&game.path), acts(heard));
+        let squares = |acts: &[(f64, Seen)]| -> Vec<(f64, Seen)> {
+            let changes = acts.iter().filter(|(_, seen)| matches!(seen, Seen::Change(..)));
+            changes.cloned().collect()
+        };
+        let (changes, heard) = (squares(&all), squares(&heard));
+        let first = changes.len() - heard.len();
+        let is_left = changes[first..]
+            .iter()
+            .zip(&heard)
+            .all(|(left, heard)| left.1 == heard.1);
+        assert!(is_left, "heard {heard:?} of {changes:?}");
+        let before = first.checked_sub(1).map_or(0.0, |before| changes[before].0);
+        // Where nothing was left of the game, it came after its end.
+        let from = changes.get(first).map_or(f64::MAX, |change| change.0);
+        let mut presses = all
+            .iter()
+            .filter(|(_, seen)| *seen == Seen::Press)
+            .map(|(at, _)| *at);
+        let is_between = presses.clone().any(|at| before <= at && at <= from);
+        // Of a half-move that was under way the rest was seen.
+        let seen = if is_between {
+            from
+        } else {
+            presses.find(|at| *at > from).unwrap_or(f64::MAX)
+        };
+        Self {
+            first_seen: game.pressed().partition_point(|pressed| *pressed <= seen),
+            is_at_rest: is_between && !game.is_in_offence(before, from),
+        }
+    }
+
+    /// Whether `had` is told of the half-moves `all`. Those that nobody saw may be told in another order that comes to the same
+    /// position. Those that it saw are told in their order, and all of them, but where it could not know what stands there.
+    fn is_told(&self, had: &[String], all: &[String]) -> bool {
+        let is_part = |from: usize, part: &[String]| {
+            let seen = self.first_seen.saturating_sub(from).min(part.len());
+            let is_all = from <= self.first_seen && from + part.len() == all.len();
+            is_same(part, had) && part[seen..] == had[seen..] && (is_all || !self.is_at_rest)
+        };
+        if had.is_empty() {
+            return !self.is_at_rest || self.first_seen == all.len();
+        }
+        all.windows(had.len())
+            .enumerate()
+            .any(|(from, part)| is_part(from, part))
+    }
+}
+
+/// What a board tells.
+#[derive(Clone, Debug, PartialEq)]
+enum Seen {
+    /// What stands on a square now.
+    Change(String),
+    Press,
+}
+
+/// What the board of a capture tells, and in which second.
+fn acts(path: &Path) -> Vec<(f64, Seen)> {
+    let (mut decoder, mut last) = (Decoder::new(), None::<ClockReading>);
+    let mut acts = Vec::new();
+    for record in read_capture(path).unwrap().records {
+        let Act::FromBoard(bytes) = &record.act else {
+            continue;
+        };
+        let at = record.at.seconds();
+        decoder.push(record.at, bytes, &mut |message| match message {
+            Message::Field { square, piece } => {
+                acts.push((at, Seen::Change(format!("{square:?} {piece:?}"))));
+            }
+            Message::Clock(reading) => {
+                let is_press = last.is_some_and(|last| last.running && last.lever != reading.lever);
+                acts.extend(is_press.then_some((at, Seen::Press)));
+                last = Some(reading);
+            }
+            _ => {}
+        });
+    }
+    acts
 }
 
 /// The same half-moves. Those that nobody saw may be told in another order that comes to the same position.

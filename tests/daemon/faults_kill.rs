@@ -3,6 +3,7 @@
 //! press and 40 at any time, half of them over a line for many boards; their seed is printed. The same is asked of a program
 //! that is killed every two seconds, that is ended beside pieces that were displaced, and that is suspended.
 
+mod heard;
 mod outcome;
 mod play;
 
@@ -12,7 +13,7 @@ use self::{
     outcome::Outcome,
     play::{A_MINUTE, Played, Try, When, accusations, play_all, suspicions},
 };
-use crate::{hall::moves, offences::OFFENCES};
+use crate::{hall::moves, offences::OFFENCES, seed::fresh_rng};
 
 /// Pieces that are displaced, and put right or not.
 const DISPLACED: [&str; 6] = [
@@ -32,15 +33,9 @@ fn is_full() -> bool {
     std::env::var_os("DGT2MQTT_FULL").is_some()
 }
 
-fn random() -> Rng {
-    let seed = std::env::var("DGT2MQTT_SEED").map_or(1, |text| text.parse().unwrap());
-    println!("seed {seed}");
-    Rng::with_seed(seed)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_offence_before_a_kill_is_said_after_it_and_once() {
-    let mut random = random();
+    let mut random = fresh_rng();
     let mut all: Vec<_> = [100, 500]
         .into_iter()
         .zip(OFFENCES)
@@ -62,7 +57,13 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
     }
     let count = all.len();
     let mut wrong = Vec::new();
-    for (what, Played { got, expected, .. }) in play_all(all, AT_ONCE).await {
+    for (
+        what,
+        Played {
+            got, expected, late, ..
+        },
+    ) in play_all(all, AT_ONCE).await
+    {
         let mut as_wanted = (accusations(&expected), moves(&expected));
         let as_said = (accusations(&got), moves(&got));
         // A board of a line tells what was read and no times: nobody saw then whose hand moved the opponent's piece.
@@ -71,7 +72,10 @@ async fn an_offence_before_a_kill_is_said_after_it_and_once() {
             as_wanted.0.retain(|wanted| !suspected.contains(wanted));
         }
         if as_said != as_wanted {
-            wrong.push(format!("{what}:\n  {as_said:?}\n  instead of\n  {as_wanted:?}"));
+            let suspected = suspicions(&got);
+            wrong.push(format!(
+                "{what}, board late by {late} ms:\n  {as_said:?}, suspected {suspected:?}\n  instead of\n  {as_wanted:?}"
+            ));
         }
     }
     println!("{count} kills after a press, {} wrong", wrong.len());
@@ -85,7 +89,7 @@ async fn has_nobody_accused(
     what: &str,
     when: impl Fn(&mut Rng) -> When,
 ) {
-    let mut random = random();
+    let mut random = fresh_rng();
     let one = || {
         let name = names[random.usize(..names.len())];
         Try::new(name, when(&mut random))
@@ -131,7 +135,7 @@ async fn nor_has_an_end_beside_a_displacement() {
 /// A machine that sleeps: what the board said meanwhile waits in the system, and comes in one instant.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_is_suspended_accuses_nobody_and_has_the_games() {
-    let mut random = random();
+    let mut random = fresh_rng();
     let count: usize = if is_full() { 24 } else { 3 };
     let names = [OFFENCES, DISPLACED].concat();
     let all = std::iter::repeat_with(|| {
@@ -158,7 +162,7 @@ async fn a_process_that_is_suspended_accuses_nobody_and_has_the_games() {
 /// What happens while nobody listens may be missed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_at_any_instant_has_nobody_accused() {
-    let mut random = random();
+    let mut random = fresh_rng();
     let count = if is_full() { 40 } else { 3 };
     let mut is_alone = false;
     let all = std::iter::repeat_with(|| {

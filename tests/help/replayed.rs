@@ -54,6 +54,39 @@ impl Played {
         moves(&self.meant)
     }
 
+    /// In which second the press came of each half-move.
+    pub fn pressed(&self) -> Vec<f64> {
+        let mut pressed = Vec::new();
+        for event in &self.meant {
+            match event["type"].as_str().unwrap() {
+                "game_started" => pressed.clear(),
+                "move" => pressed.push(event["at"].as_f64().or_else(|| event["t"].as_f64()).unwrap()),
+                "moves_retracted" => pressed.truncate(event["to_ply"].as_u64().unwrap() as usize),
+                _ => {}
+            }
+        }
+        pressed
+    }
+
+    /// Whether an offence had been done and not been put right at some time between these seconds.
+    pub fn is_in_offence(&self, from: f64, until: f64) -> bool {
+        let seconds = |event: &Value, name: &str| event[name].as_f64();
+        let offences = self.meant.iter().filter(|event| offence(event).is_some());
+        let open = offences.map(|event| {
+            let of_it = |other: &&Value| {
+                other["type"] == "irregularity_resolved" && other["irregularity"] == event["id"]
+            };
+            let resolved = self.meant.iter().find(of_it);
+            let done = seconds(event, "at").or_else(|| seconds(event, "t"));
+            (
+                done.unwrap(),
+                resolved.map_or(f64::MAX, |other| other["t"].as_f64().unwrap()),
+            )
+        });
+        open.into_iter()
+            .any(|(done, resolved)| done < until && from < resolved)
+    }
+
     /// What stands on the board in the end, as in a FEN.
     pub fn last_placement(&self) -> &str {
         let fen = self.meant.last().unwrap()["fen"].as_str().unwrap();

@@ -181,6 +181,34 @@ impl Scene {
         }
     }
 
+    /// Of each run no event of a board comes late, and none is missing but at a jump that a notice names. The second run goes on where
+    /// the disk ends, and not where the first one, of which nobody knows by then, has left for.
+    fn check_each_run(&self, first: &[Value]) {
+        let events = self.events();
+        let seq = |event: &Value| event["seq"].as_u64();
+        for id in self.boards.ids.iter().map(String::as_str).chain([GAME]) {
+            let of = |events: &[Value]| -> Vec<Value> {
+                let own = events.iter().filter(|event| event["board"] == *id);
+                own.cloned().collect()
+            };
+            let (first, mut second) = (of(first), of(&events[first.len()..]));
+            // What a broker of before hands out once more is of the first.
+            second.retain(|event| first.iter().all(|before| before["id"] != event["id"]));
+            let goes_on = second.iter().filter_map(seq).min();
+            let before = first
+                .iter()
+                .filter(|event| goes_on.is_none_or(|from| seq(event) < Some(from)));
+            let second: Vec<_> = before.cloned().chain(second).collect();
+            let is_right = numbered(&first, id)
+                .and_then(|_| numbered(&second, id))
+                .and_then(|_| self.has_no_hole(&events, id));
+            if let Err(wrong) = is_right {
+                let log = std::fs::read_to_string(self.folder.path().join("daemon.log")).unwrap();
+                panic!("a dead card and a broker that forgets: {wrong}\n{log}");
+            }
+        }
+    }
+
     /// All that the journal has of a board in the end was heard, also on both sides of a jump.
     fn has_no_hole(&self, events: &[Value], id: &str) -> Result<(), String> {
         let heard = events.iter().filter(|event| event["board"] == *id).cloned();
@@ -343,6 +371,7 @@ async fn a_card_dies_with_the_broker(is_back: bool, mut rng: Rng) {
         daemon.stop();
     }
     let disk = disk.repair();
+    let first_run = scene.events();
     let granted = scene.subscriber.grants();
     scene.mosquitto.crash(is_back.then_some(saved.as_slice()));
     if !is_back {
@@ -363,6 +392,7 @@ async fn a_card_dies_with_the_broker(is_back: bool, mut rng: Rng) {
         let log = std::fs::read_to_string(scene.folder.path().join("daemon.log")).unwrap();
         assert_eq!(*first, said(&event), "{log}");
     }
+    scene.check_each_run(&first_run);
     drop(disk);
 }
 

@@ -24,6 +24,10 @@ const MAX_UNSENT: usize = 512;
 /// it tells at least every 200 ms that nothing was heard.
 const LATE_MS: u64 = 500;
 
+/// A network may stand still for this long (in milliseconds) before the daemon connects anew: what is on its way is lost with a connection.
+/// One that is gone says so as soon as the other side is there again.
+const NETWORK_MS: u64 = 90_000;
+
 /// An open link.
 pub(super) struct OpenLink {
     pub(super) read: ReadHalf<Box<dyn Io>>,
@@ -82,6 +86,7 @@ impl BoardTask {
 
     /// Gives the watcher the bytes from the line, at the times that the line tells, or at the present time.
     pub(super) fn hear(&mut self, timed: Option<&mut Timed>, bytes: &[u8]) -> Result<(), ParseError> {
+        self.heard = Some(self.shared.clock.now());
         let Some(timed) = timed else {
             let now = self.catch_up_with_bytes();
             self.record(now, || Act::FromBoard(bytes.to_vec()));
@@ -167,6 +172,13 @@ impl BoardTask {
         if line.unsent.len() > MAX_UNSENT {
             return Some("the port takes no more".to_owned());
         }
-        wish.map(|LinkWish::Reopen| "the board does not answer".to_owned())
+        let LinkWish::Reopen = wish.filter(|_| !self.may_be_on_its_way())?;
+        Some("the board does not answer".to_owned())
+    }
+
+    /// True where a network may still bring what the board said since.
+    fn may_be_on_its_way(&self) -> bool {
+        let is_near = |heard: Millis| self.shared.clock.now().since(heard) < NETWORK_MS;
+        matches!(self.plan.source, LinkSource::Tcp(_)) && self.heard.is_some_and(is_near)
     }
 }

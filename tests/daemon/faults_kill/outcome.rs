@@ -1,10 +1,12 @@
 //! What came of many games that were struck, and how much of it may be missed.
 
-use super::play::{Try, accusations, play_all, suspicions};
+use super::{
+    is_full,
+    play::{Try, accusations, play_all, suspicions},
+};
 use crate::hall::moves;
 
-/// Of so many games one may have an offence of which nobody heard. A game takes 16 s, its offence 1 s, and after a strike nobody
-/// listens for up to 1.5 s.
+/// Of so many games one may have an offence of which nobody heard all, and which is neither said nor suspected.
 const UNHEARD_OF: usize = 10;
 
 /// What came of many: what was missed, which have other half-moves, and who was accused of nothing.
@@ -18,6 +20,9 @@ pub(super) struct Outcome {
     otherwise: Vec<String>,
     wrong: Vec<String>,
     games: usize,
+    /// Offences that were done while somebody listened, and all offences.
+    heard: usize,
+    offences: usize,
 }
 
 impl Outcome {
@@ -28,6 +33,7 @@ impl Outcome {
             ..Self::default()
         };
         for (what, played) in play_all(all, at_once).await {
+            let what = format!("{what}, board late by {} ms", played.late);
             let (got, expected) = (moves(&played.got), moves(&played.expected));
             if got != expected {
                 let otherwise = format!("{what}: {got:?} instead of {expected:?}");
@@ -38,29 +44,31 @@ impl Outcome {
                 };
                 of.push(otherwise);
             }
-            let (suspected, unheard) = (suspicions(&played.got), played.unheard());
-            let (got, mut left) = (accusations(&played.got), accusations(&played.expected));
-            for one in &got {
-                match left.iter().position(|wanted| wanted == one) {
+            let suspected = suspicions(&played.got);
+            outcome.offences += played.acts.len();
+            outcome.heard += played.acts.iter().filter(|act| act.is_heard()).count();
+            let mut left = played.acts;
+            for one in accusations(&played.got) {
+                match left.iter().position(|wanted| wanted.name == one) {
                     Some(place) => drop(left.remove(place)),
                     None => outcome.wrong.push(format!("{what}: {one}")),
                 }
             }
-            left.retain(|wanted| !suspected.contains(wanted));
+            left.retain(|wanted| !suspected.contains(&wanted.name));
             for one in left {
-                let of = if unheard.contains(&one) {
-                    &mut outcome.unheard
-                } else {
+                let of = if one.is_heard() {
                     &mut outcome.missed
+                } else {
+                    &mut outcome.unheard
                 };
-                of.push(format!("{what}: {one}"));
+                of.push(format!("{what}: {}", one.account()));
             }
         }
         outcome
     }
 
-    /// Nobody is accused of what was not done. What was done while somebody listened is said, or suspected at least, and few offences
-    /// were done while nobody did. The half-moves are those of the game.
+    /// Nobody is accused of what was not done. What was done while somebody listened is said, or suspected at least, and in a run in
+    /// full there is something of the kind. Few offences were done while nobody listened. The half-moves are those of the game.
     pub(super) fn hold(&self, what: &str) {
         let Self {
             missed,
@@ -68,9 +76,11 @@ impl Outcome {
             otherwise,
             wrong,
             games,
+            heard,
+            offences,
         } = self;
         println!(
-            "{what}: {} offences neither said nor suspected, {} more of which nobody heard, {} false, {} games otherwise",
+            "{what}: {heard} of {offences} offences were heard whole, {} of them neither said nor suspected, {} others of which nobody heard, {} false, {} games otherwise",
             missed.len(),
             unheard.len(),
             wrong.len(),
@@ -80,6 +90,8 @@ impl Outcome {
         assert!(wrong.is_empty(), "false: {}", wrong.join("\n"));
         assert!(missed.is_empty(), "missed: {}", missed.join("\n"));
         assert!(otherwise.is_empty(), "otherwise: {}", otherwise.join("\n"));
+        // Where nothing counts as heard, nothing can be missed.
+        assert!(!is_full() || *heard > 0, "no offence was heard whole");
         let few = games.div_ceil(UNHEARD_OF);
         assert!(unheard.len() <= few, "not heard: {}", unheard.join("\n"));
     }

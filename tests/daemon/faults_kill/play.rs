@@ -1,14 +1,13 @@
 //! A game at a board that goes on whatever happens to the daemon, and what came of it.
 
 use std::{
-    ops::RangeInclusive,
     path::Path,
     time::{Duration, Instant},
 };
 
 use dgt2mqtt::{
-    capture::{Act, Capture},
-    dgt::{ClockReading, Decoder, Message, bus::Address},
+    capture::Capture,
+    dgt::bus::Address,
     link::file::read_capture,
     sim::{
         board::SimulatedIdentity,
@@ -18,10 +17,12 @@ use dgt2mqtt::{
         serve::{Serving, Station},
         slave::Slave,
     },
+    time::Millis,
 };
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, block_in_place};
 
+use super::heard::{Act, Away, Overheard, SharedLog, acts, lateness, presses};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, as_published, configure, journal, replay, save},
@@ -33,10 +34,6 @@ const LEAD: u64 = 5000;
 pub(super) const A_MINUTE: u64 = 60_000;
 /// How long a killed daemon is away: a unit that is restarted at once.
 const AWAY: Duration = Duration::from_millis(300);
-/// So long after it was started it listens again.
-const STARTS: Duration = Duration::from_millis(1200);
-/// An offence that is said at this time began this long before at the most: a hand lifts, carries and puts down, and presses.
-const ACT: f64 = 1.0;
 /// Between two kills.
 const EVERY: u64 = 2000;
 
@@ -83,9 +80,16 @@ impl Try {
     }
 
     /// Plugs the board in; how the configuration names its port.
-    async fn plug_in(self, player: PlayedBoard, place: Socket, serving: Serving) -> (Station, String) {
+    async fn plug_in(
+        self,
+        player: PlayedBoard,
+        place: Socket,
+        serving: Serving,
+        log: &SharedLog,
+    ) -> (Station, String) {
         if !self.over_line {
-            let station = Station::new(player, place, serving).await.unwrap();
+            let overheard = Overheard::new(player, log);
+            let station = Station::new(overheard, place, serving).await.unwrap();
             let port = station.name();
             return (station, port);
         }
@@ -95,7 +99,8 @@ impl Try {
             Troubles::default(),
             1,
         );
-        let station = Station::new(line, place, serving).await.unwrap();
+        let overheard = Overheard::new(line, log);
+        let station = Station::new(overheard, place, serving).await.unwrap();
         let port = format!("bus:{}@{}", address.get(), station.name());
         (station, port)
     }
@@ -106,44 +111,12 @@ pub(super) struct Played {
     pub(super) got: Vec<Value>,
     /// What `replay` says.
     pub(super) expected: Vec<Value>,
-    /// When nobody listened, in seconds.
-    away: Vec<RangeInclusive<f64>>,
+    /// The accusations of `replay`, and what the daemon could hear of each.
+    pub(super) acts: Vec<Act>,
+    /// By how many milliseconds the board was late.
+    pub(super) late: u64,
     /// The board tells only who asks, and for a minute nobody did, longer than its game went on.
     pub(super) is_deaf: bool,
-}
-
-impl Played {
-    /// Who is accused by `replay` of what was done while nobody listened.
-    pub(super) fn unheard(&self) -> Vec<String> {
-        let at = |event: &Value| event["at"].as_f64().or_else(|| event["t"].as_f64());
-        let unheard = |event: &&Value| {
-            at(event).is_some_and(|at| {
-                let mut away = self.away.iter();
-                away.any(|away| at >= *away.start() && at - ACT <= *away.end())
-            })
-        };
-        accusations(&self.expected.iter().filter(unheard).cloned().collect::<Vec<_>>())
-    }
-}
-
-/// When the clock was pressed.
-fn presses(capture: &Capture) -> Vec<u64> {
-    let (mut decoder, mut last) = (Decoder::new(), None::<ClockReading>);
-    let mut presses = Vec::new();
-    for record in &capture.records {
-        let Act::FromBoard(bytes) = &record.act else {
-            continue;
-        };
-        decoder.push(record.at, bytes, &mut |message| {
-            if let Message::Clock(reading) = message {
-                if last.is_some_and(|last| last.running && last.lever != reading.lever) {
-                    presses.push(record.at.0);
-                }
-                last = Some(reading);
-            }
-        });
-    }
-    presses
 }
 
 /// Who is accused of what, at which half-move.
@@ -175,8 +148,7 @@ fn pressed(capture: &Capture, expected: &[Value]) -> u64 {
         .find(|event| event["kind"] == "illegal_move")
         .unwrap();
     let said = (offence["t"].as_f64().unwrap() * 1000.0) as u64;
-    let mut before = presses(capture).into_iter().rev();
-    before.find(|at| *at <= said).unwrap()
+    presses(capture).into_iter().rfind(|at| at.0 <= said).unwrap().0
 }
 
 /// The capture, with time before it for the daemon to come.
@@ -198,15 +170,16 @@ async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
         }
         When::Ended(_) | When::EndedEvery(..) => {
             let log = || std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap();
-            assert!(daemon.stop(), "it did not end well: {}", log());
+            assert!(block_in_place(|| daemon.stop()), "it did not end well: {}", log());
         }
-        When::AfterThePress(_) | When::At(_) | When::Every(_) => daemon.kill(),
+        When::AfterThePress(_) | When::At(_) | When::Every(_) => block_in_place(|| daemon.kill()),
     }
     tokio::time::sleep(AWAY).await;
     Daemon::start(config)
 }
 
-/// What the journal had in the end, and what `replay` says.
+/// What the journal had in the end, and what `replay` says. Calls that wait for a process leave the threads to the boards of other
+/// games, which would stand still.
 async fn play(one: Try) -> Played {
     let Try {
         name,
@@ -216,8 +189,8 @@ async fn play(one: Try) -> Played {
     let folder = tempfile::tempdir().unwrap();
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let capture = led_in(read_capture(&fixtures.join(name).with_extension("dgtcap")).unwrap());
-    let expected = replay(&save(folder.path(), name, &capture), "1");
-    let mosquitto = Mosquitto::start(folder.path(), "");
+    let expected = block_in_place(|| replay(&save(folder.path(), name, &capture), "1"));
+    let mosquitto = block_in_place(|| Mosquitto::start(folder.path(), ""));
     let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
     let place = Socket::Tcp(([127, 0, 0, 1], 0).into());
     let pace = Pace {
@@ -229,8 +202,10 @@ async fn play(one: Try) -> Played {
         linger: None,
     };
     let player = PlayedBoard::new(capture.clone(), SimulatedIdentity::synthetic(1), pace);
+    let log = SharedLog::default();
+    let (station, port) = one.plug_in(player, place, serving, &log).await;
+    // The board's time begins now, too.
     let start = tokio::time::Instant::now();
-    let (station, port) = one.plug_in(player, place, serving).await;
     let mut board = JoinSet::new();
     board.spawn(station.run());
     let seat = Seat {
@@ -248,23 +223,13 @@ async fn play(one: Try) -> Played {
         When::EndedEvery(part, ms) => every(part, ms, end),
     };
     let is_deaf = over_line && matches!(when, When::Suspended(_, A_MINUTE));
-    let mut away = Vec::new();
-    let mut daemon = Daemon::start(&config);
+    let now = || Millis(start.elapsed().as_millis() as u64);
+    let (mut struck_at, mut daemon) = (Vec::new(), Daemon::start(&config));
     for at in strikes {
         tokio::time::sleep_until(start + Duration::from_millis(at)).await;
-        let begun = start.elapsed();
+        let begun = now();
         daemon = struck(daemon, &config, when).await;
-        let (begun, back) = (begun.as_secs_f64(), start.elapsed().as_secs_f64());
-        match when {
-            When::Suspended(..) if !is_deaf => {
-                away.push(begun..=begun);
-                // What a board of its own says waits for the daemon. One of a line tells only who asks, so an act that began before it
-                // was asked again is told in one with what came before.
-                away.extend(over_line.then_some(back..=back));
-            }
-            When::Suspended(..) => away.push(begun..=back),
-            _ => away.push(begun..=back + STARTS.as_secs_f64()),
-        }
+        struck_at.push((begun, now()));
     }
     tokio::time::sleep_until(start + Duration::from_millis(end)).await;
     let said = accusations(&expected);
@@ -274,14 +239,25 @@ async fn play(one: Try) -> Played {
     }
     // Whatever else is to be said.
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(daemon.stop());
-    let kept = journal(&config, "1");
+    assert!(block_in_place(|| daemon.stop()));
+    let kept = block_in_place(|| journal(&config, "1"));
     let events = all_heard(&subscriber, "1", kept.len()).await;
     assert_eq!(as_published(events), as_published(kept.clone()));
+    let away = struck_at.into_iter().flat_map(|(begun, back)| match when {
+        When::Suspended(..) if is_deaf => vec![Away::Deaf(begun..=back)],
+        When::Suspended(..) if over_line => Away::suspended(&log, begun, back).into(),
+        When::Suspended(..) => Vec::new(),
+        When::Ended(_) | When::EndedEvery(..) => vec![Away::struck(&log, begun, back, false)],
+        When::AfterThePress(_) | When::At(_) | When::Every(_) => {
+            vec![Away::struck(&log, begun, back, true)]
+        }
+    });
+    let away: Vec<_> = away.collect();
     Played {
+        late: lateness(&capture, &log),
+        acts: acts(&capture, &expected, &log, over_line, &away),
         got: kept,
         expected,
-        away,
         is_deaf,
     }
 }
