@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use anyhow::Context;
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
 };
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,15 @@ pub(super) fn run(
     config: Config,
     read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    // Who stops a daemon that has just begun ends it in good order, too.
+    let ends = {
+        let _inside = runtime.enter();
+        Ends::listen()?
+    };
     let boards: Vec<_> = config.boards.iter().map(|board| board.id.as_str()).collect();
     tracing::info!(
         "dgt2mqtt {}, gateway {:?}, boards: {}; journal: {}",
@@ -32,19 +41,38 @@ pub(super) fn run(
         boards.join(", "),
         config.journal.path.display()
     );
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the runtime")?;
-    let ended = runtime.block_on(run_until_signal(config, read));
+    let ended = runtime.block_on(run_until_signal(config, read, ends));
     // The end does not wait for a search for a mate.
     runtime.shutdown_background();
     ended
 }
 
+/// The signals that end the daemon.
+struct Ends {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Ends {
+    fn listen() -> anyhow::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?,
+            interrupt: signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
 async fn run_until_signal(
     config: Config,
     read: impl Fn() -> Result<Config, ConfigError> + Send + Sync + 'static,
+    mut ends: Ends,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let (sender, asked) = mpsc::channel(1);
@@ -62,20 +90,10 @@ async fn run_until_signal(
         log: Box::new(logging::set),
     };
     let signals = async {
-        let mut terminate = signal(SignalKind::terminate()).context("cannot listen to SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen to SIGINT")?;
-        for count in 1.. {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            if count == 1 {
-                tracing::info!("stopping; a second signal ends at once");
-                shutdown.cancel();
-            } else {
-                break;
-            }
-        }
+        ends.next().await;
+        tracing::info!("stopping; a second signal ends at once");
+        shutdown.cancel();
+        ends.next().await;
         anyhow::bail!("ended at once by a second signal; what was not delivered is in the journal")
     };
     let louder = async {

@@ -7,13 +7,20 @@ mod heard;
 mod outcome;
 mod play;
 
+use dgt2mqtt::link::file::read_capture;
 use fastrand::Rng;
+use tokio::task::block_in_place;
 
 use self::{
     outcome::Outcome,
-    play::{A_MINUTE, Played, Try, When, accusations, play_all, suspicions},
+    play::{A_MINUTE, Played, Try, When, accusations, begin, play_all, suspicions},
 };
-use crate::{hall::moves, offences::OFFENCES, seed::fresh_rng};
+use crate::{
+    broker::Mosquitto,
+    hall::{Seat, configure, moves, vienna},
+    offences::OFFENCES,
+    seed::fresh_rng,
+};
 
 /// Pieces that are displaced, and put right or not.
 const DISPLACED: [&str; 6] = [
@@ -173,4 +180,21 @@ async fn a_kill_at_any_instant_has_nobody_accused() {
     });
     let outcome = Outcome::of(all.take(count).collect(), AT_ONCE).await;
     outcome.hold(&format!("{count} kills at any instant"));
+}
+
+/// Who starts a daemon and stops it at once ends it in good order: it listens to signals before it does anything else. Once a signal
+/// that came while the journal was opened was a kill.
+#[tokio::test(flavor = "multi_thread")]
+async fn nor_does_an_end_as_it_begins_cost_its_good_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let mosquitto = Mosquitto::start(folder.path(), "");
+    let seat = Seat {
+        id: "1".into(),
+        port: &format!("capture:{}", vienna().display()),
+        capture: &read_capture(&vienna()).unwrap(),
+    };
+    let config = configure(folder.path(), mosquitto.port, &[seat]);
+    for _ in 0..if is_full() { 50 } else { 5 } {
+        assert!(block_in_place(|| begin(&config).stop()));
+    }
 }

@@ -25,7 +25,7 @@ use tokio::task::{JoinSet, block_in_place};
 use super::heard::{Act, Away, Overheard, SharedLog, acts, lateness, presses};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
-    hall::{Daemon, Seat, as_published, configure, journal, replay, save},
+    hall::{Daemon, Seat, as_published, configure, journal, replay, save, until},
 };
 
 /// The daemon listens when the game begins.
@@ -175,7 +175,24 @@ async fn struck(daemon: Daemon, config: &Path, when: When) -> Daemon {
         When::AfterThePress(_) | When::At(_) | When::Every(_) => block_in_place(|| daemon.kill()),
     }
     tokio::time::sleep(AWAY).await;
-    Daemon::start(config)
+    block_in_place(|| begin(config))
+}
+
+/// A daemon that has said in its log that it begins: nobody ends what has not.
+pub(super) fn begin(config: &Path) -> Daemon {
+    let before = begun(config);
+    let daemon = Daemon::start(config);
+    until("the daemon begins", PATIENCE, || {
+        (begun(config) > before).then_some(())
+    });
+    daemon
+}
+
+/// How many daemons have said in the log that they begin.
+fn begun(config: &Path) -> usize {
+    let log = std::fs::read_to_string(config.with_file_name("daemon.log")).unwrap_or_default();
+    log.matches(concat!("dgt2mqtt ", env!("CARGO_PKG_VERSION"), ", gateway"))
+        .count()
 }
 
 /// What the journal had in the end, and what `replay` says. Calls that wait for a process leave the threads to the boards of other
