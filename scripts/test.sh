@@ -242,7 +242,7 @@ printf '%s\n' "${waiting[@]}" | those_first "${waiting_first[@]}" >"$outputs/lan
 lane() {
     local at_once=1 as=(env) status=0
     case $1 in
-        waiting) at_once=${DGT2MQTT_TEST_JOBS:-6} ;;
+        waiting) at_once=${DGT2MQTT_TEST_JOBS:-4} ;;
         alone) at_once=3 ;;
         computing) at_once=$(nproc) as=(nice -n 10) ;;
         cargo) as=(nice -n 10) ;;
