@@ -193,10 +193,6 @@ impl Sensed {
 
     /// A dump replaces the reading. Returns the squares that changed by it.
     pub fn replace(&mut self, now: Millis, placement: &Placement) -> Bitboard {
-        if self.last_dump.is_none() && self.placement.occupied().is_empty() {
-            // Nobody knows since when squares are empty that are read for the first time, as with those that are not.
-            self.since = [now; 64];
-        }
         let changed = self.update(now, placement);
         self.by_dump |= changed;
         self.last_dump = Some(now);
