@@ -35,7 +35,7 @@ async fn an_irregularity_reaches_every_phone_that_wants_it_once() {
     let (gone, refused) = lichess::server(vec![WRONG], None);
     let (quiet, unasked) = lichess::server(vec![OK], None);
     fs::write(folder.path().join("ntfy-token"), "tk_hunter2\n").unwrap();
-    let (simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &["--speed", "4"]);
+    let (simulator, config) = playing(folder.path(), mosquitto.port, "7", &path, &["--speed", "2"]);
     let text = fs::read_to_string(&config).unwrap();
     let text = format!(
         "{text}[[alert]]\nform = \"webhook\"\nurl = \"http://127.0.0.1:{webhook}/hook?x=1\"\ncertainty = \"certain\"\nkinds = [\"illegal_move\"]\n\
