@@ -170,8 +170,14 @@ impl Watcher {
         watcher
     }
 
-    /// The core's time at the caller's `now`. It goes on from the snapshot.
+    /// The core's time at the caller's `now`, up to which the caller has had everything done that was due.
     fn time(&mut self, now: Millis) -> Millis {
+        self.told = self.told.max(now);
+        self.in_core(now)
+    }
+
+    /// The core's time at the caller's `now`. It goes on from the snapshot.
+    fn in_core(&mut self, now: Millis) -> Millis {
         let taken_at = self.taken_at.take();
         let resumed = taken_at.is_some();
         if let Some(taken_at) = taken_at {
@@ -179,7 +185,6 @@ impl Watcher {
             self.before = taken_at.goes_on(by_wall_ms).0.saturating_sub(now.0);
             self.core.play.out.before = self.before;
         }
-        self.told = self.told.max(now);
         let now = now + self.before;
         for lost in std::mem::take(&mut self.lost) {
             self.core
@@ -409,7 +414,8 @@ impl Watcher {
     /// On a line that tells its own times: with `hold`, it still tells what happened before the board can have heard what was asked.
     /// The conversation stands still until then, and no answer is overdue. The recogniser goes on.
     pub fn hold_talk(&mut self, now: Millis, hold: bool) {
-        let now = self.time(now);
+        // What is due before is still to be done.
+        let now = self.in_core(now);
         self.wire.hold_talk(now, hold);
     }
 

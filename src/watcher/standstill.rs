@@ -145,4 +145,12 @@ mod tests {
         watcher.handle_bytes(due + 60, &[]);
         assert_eq!(watcher.poll_timeout(), Some(due + 60), "time does not go back");
     }
+    #[test]
+    fn who_asks_what_the_board_can_have_heard_puts_nothing_off() {
+        let mut watcher = Watcher::new(Settings::default(), None);
+        watcher.handle_link_up(Millis(0), "port");
+        let due = watcher.poll_timeout();
+        watcher.hold_talk(Millis(10_000), false);
+        assert_eq!(watcher.poll_timeout(), due);
+    }
 }

@@ -6,11 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dgt2mqtt::{
-    capture::Act,
-    dgt::{ClockReading, Decoder, Message},
-    link::file::read_capture,
-};
+use dgt2mqtt::{dgt::Message, link::file::read_capture, time::Millis};
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -19,6 +15,7 @@ use crate::{
     hall::{Daemon, Seat, Simulator, configure, moves, until},
     replayed::{Played, tape, told, with_tape},
     seed::in_rounds,
+    wire::{each_message, presses},
 };
 
 /// A press that came so long before the end of the daemon was heard.
@@ -177,12 +174,7 @@ struct TakenUp {
 impl TakenUp {
     /// `heard` is the capture of what it heard: as many changes of the board as the game had left.
     fn new(game: &Played, heard: &Path) -> Self {
-        let (all, heard) = (acts(&game.path), acts(heard));
-        let squares = |acts: &[(f64, Seen)]| -> Vec<(f64, Seen)> {
-            let changes = acts.iter().filter(|(_, seen)| matches!(seen, Seen::Change(..)));
-            changes.cloned().collect()
-        };
-        let (changes, heard) = (squares(&all), squares(&heard));
+        let (changes, heard) = (squares(&game.path), squares(heard));
         let first = changes.len() - heard.len();
         let is_left = changes[first..]
             .iter()
@@ -192,10 +184,8 @@ impl TakenUp {
         let before = first.checked_sub(1).map_or(0.0, |before| changes[before].0);
         // Where nothing was left of the game, it came after its end.
         let from = changes.get(first).map_or(f64::MAX, |change| change.0);
-        let mut presses = all
-            .iter()
-            .filter(|(_, seen)| *seen == Seen::Press)
-            .map(|(at, _)| *at);
+        let presses = presses(&read_capture(&game.path).unwrap());
+        let mut presses = presses.into_iter().map(Millis::seconds);
         let is_between = presses.clone().any(|at| before <= at && at <= from);
         // Of a half-move that was under way the rest was seen.
         let seen = if is_between {
@@ -226,36 +216,15 @@ impl TakenUp {
     }
 }
 
-/// What a board tells.
-#[derive(Clone, Debug, PartialEq)]
-enum Seen {
-    /// What stands on a square now.
-    Change(String),
-    Press,
-}
-
-/// What the board of a capture tells, and in which second.
-fn acts(path: &Path) -> Vec<(f64, Seen)> {
-    let (mut decoder, mut last) = (Decoder::new(), None::<ClockReading>);
-    let mut acts = Vec::new();
-    for record in read_capture(path).unwrap().records {
-        let Act::FromBoard(bytes) = &record.act else {
-            continue;
-        };
-        let at = record.at.seconds();
-        decoder.push(record.at, bytes, &mut |message| match message {
-            Message::Field { square, piece } => {
-                acts.push((at, Seen::Change(format!("{square:?} {piece:?}"))));
-            }
-            Message::Clock(reading) => {
-                let is_press = last.is_some_and(|last| last.running && last.lever != reading.lever);
-                acts.extend(is_press.then_some((at, Seen::Press)));
-                last = Some(reading);
-            }
-            _ => {}
-        });
-    }
-    acts
+/// How the squares change in a capture, and in which second.
+fn squares(path: &Path) -> Vec<(f64, String)> {
+    let mut squares = Vec::new();
+    each_message(&read_capture(path).unwrap(), |at, message| {
+        if let Message::Field { square, piece } = message {
+            squares.push((at.seconds(), format!("{square:?} {piece:?}")));
+        }
+    });
+    squares
 }
 
 /// The same half-moves. Those that nobody saw may be told in another order that comes to the same position.

@@ -37,7 +37,7 @@ use crate::{
 /// How many boards play at a time: for most of it they wait.
 const AT_ONCE: usize = 5;
 /// In a lump after no longer a silence than this, no half-move is told otherwise.
-const SHORT_MS: u64 = 8000;
+const SHORT_MS: u64 = 10_000;
 /// What is still to be said when all that `replay` tells is told.
 const REST: Duration = Duration::from_secs(3);
 

@@ -49,6 +49,8 @@ mod seated;
 mod seed;
 #[path = "../help/station.rs"]
 mod station;
+#[path = "../help/wire.rs"]
+mod wire;
 #[path = "../help/wiring.rs"]
 mod wiring;
 

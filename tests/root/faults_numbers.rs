@@ -239,17 +239,15 @@ impl Scene {
     }
 
     /// What is told of the game is what was played. Where the daemon has lost what it knew, it takes the game up from the position.
-    fn check_game(&self, what: &str, tally: &Tally) {
-        let events = self.events().into_iter();
-        let has_lost = events
-            .filter(|event| event["board"] == GAME)
-            .any(|event| event["code"] == "journal_behind" || event["code"] == "journal_unsecured");
-        self.check_game_that(has_lost, what, tally);
-    }
-
-    /// The same where it is known whether the daemon has lost something of the game.
-    fn check_game_that(&self, has_lost: bool, what: &str, tally: &Tally) {
+    /// `is_unnoticed` where it lost something that no number tells of.
+    fn check_game(&self, what: &str, tally: &Tally, is_unnoticed: bool) {
         self.check(what);
+        let mut events = self.events().into_iter();
+        let has_lost = is_unnoticed
+            || events.any(|event| {
+                event["board"] == GAME
+                    && (event["code"] == "journal_behind" || event["code"] == "journal_unsecured")
+            });
         tally.take(&format!("{what}, {}", self.name), &self.retold(), has_lost);
     }
 }
@@ -330,7 +328,7 @@ async fn a_card_dies(wiring: Wiring, mut rng: Rng, tally: &Tally) {
     let daemon = scene.start();
     scene.more(3, &mut rng).await;
     daemon.stop();
-    scene.check_game("a dead card, in the end", tally);
+    scene.check_game("a dead card, in the end", tally, false);
     let again = scene.events().split_off(said);
     assert!(
         again.iter().all(|event| event["code"] != "journal_behind"),
@@ -477,11 +475,7 @@ async fn a_journal_is_harmed(wiring: Wiring, mut rng: Rng, tally: &Tally) {
         scene.more(4, &mut rng).await;
         scene.game_over().await;
         daemon.kill();
-        if is_unnoticed {
-            scene.check_game_that(true, what, tally);
-        } else {
-            scene.check_game(what, tally);
-        }
+        scene.check_game(what, tally, is_unnoticed);
     }
 }
 
@@ -516,5 +510,5 @@ async fn the_clock_shows_a_year_before_1970(mut rng: Rng, tally: &Tally) {
     let daemon = scene.start();
     scene.game_over().await;
     daemon.kill();
-    scene.check_game("a year before 1970", tally);
+    scene.check_game("a year before 1970", tally, false);
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use dgt2mqtt::{
-    capture::{self, Capture},
-    dgt::{ClockReading, Command, Decoder, HostDecoder, HostWord, Message},
+    capture::Capture,
+    dgt::{Command, HostDecoder, HostWord},
     sim::{player::Output, serve::Device},
     time::Millis,
     watcher::Heard,
@@ -16,6 +16,7 @@ use dgt2mqtt::{
 use serde_json::Value;
 
 use super::play::accusations;
+use crate::wire::{changes, presses};
 
 /// What was sent so many milliseconds before a daemon ended may not have come to it.
 const ON_THE_WAY_MS: u64 = 50;
@@ -254,36 +255,4 @@ pub(super) fn lateness(capture: &Capture, log: &SharedLog) -> u64 {
     let acts = [changes(capture), presses(capture)].concat();
     let late = acts.into_iter().map(|at| log.happened(at).since(at));
     late.max().unwrap_or(0)
-}
-
-/// When the board changed.
-fn changes(capture: &Capture) -> Vec<Millis> {
-    let mut changes = Vec::new();
-    each_message(capture, |at, message| {
-        changes.extend(matches!(message, Message::Field { .. }).then_some(at));
-    });
-    changes
-}
-
-/// When the clock was pressed.
-pub(super) fn presses(capture: &Capture) -> Vec<Millis> {
-    let (mut presses, mut last) = (Vec::new(), None::<ClockReading>);
-    each_message(capture, |at, message| {
-        if let Message::Clock(reading) = message {
-            let is_press = last.is_some_and(|last| last.running && last.lever != reading.lever);
-            presses.extend(is_press.then_some(at));
-            last = Some(*reading);
-        }
-    });
-    presses
-}
-
-/// What the board says in a capture, and when.
-fn each_message(capture: &Capture, mut look: impl FnMut(Millis, &Message<'_>)) {
-    let mut decoder = Decoder::new();
-    for record in &capture.records {
-        if let capture::Act::FromBoard(bytes) = &record.act {
-            decoder.push(record.at, bytes, &mut |message| look(record.at, &message));
-        }
-    }
 }

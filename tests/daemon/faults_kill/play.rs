@@ -22,10 +22,11 @@ use dgt2mqtt::{
 use serde_json::Value;
 use tokio::task::{JoinSet, block_in_place};
 
-use super::heard::{Act, Away, Overheard, SharedLog, acts, lateness, presses};
+use super::heard::{Act, Away, Overheard, SharedLog, acts, lateness};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, as_published, configure, journal, replay, save, until},
+    wire::presses,
 };
 
 /// The daemon listens when the game begins.
