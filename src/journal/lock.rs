@@ -1,4 +1,7 @@
 //! The lock beside the journal: one process works on a journal at a time.
+//!
+//! It stays when the process ends, and tells the next one that there was a journal. A process that is killed before its first journal has
+//! tables leaves a lock that says so.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -15,6 +18,10 @@ use super::{
 
 /// A process that was killed a moment ago may still hold the lock.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Stands behind the process id as long as there was no journal yet.
+const NEW: &str = "new";
+/// No process id and word are longer.
+const LONGEST: u64 = 64;
 
 /// The lock of a journal, held as long as this lives.
 #[derive(Debug)]
@@ -24,8 +31,15 @@ pub(super) struct JournalLock {
 }
 
 impl JournalLock {
-    /// Takes the lock of the journal at `journal` and leaves the process id in it.
+    /// Takes the lock of the journal at `journal`, which is there or was, and leaves the process id in it.
     pub(super) fn take(journal: &Path) -> Result<Self, JournalError> {
+        let mut lock = Self::take_as_it_is(journal)?;
+        lock.say_begun();
+        Ok(lock)
+    }
+
+    /// Takes the lock of the journal at `journal`, which may not have begun: then the lock says so until [`Self::say_begun`].
+    pub(super) fn take_as_it_is(journal: &Path) -> Result<Self, JournalError> {
         let path = of(journal);
         let mut file = OpenOptions::new()
             .read(true)
@@ -49,16 +63,28 @@ impl JournalLock {
                 let _ = file.read_to_string(&mut pid);
                 return Err(JournalError::Locked {
                     path: journal.to_owned(),
-                    pid: pid.trim().to_owned(),
+                    pid: process_in(&pid).to_owned(),
                 });
             }
             Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error)),
         }
-        // The process id helps whoever is refused. A full disk must not keep the daemon from starting.
-        if let Err(error) = leave_number(&mut file) {
+        let mut text = String::new();
+        let has_begun = (&file).take(LONGEST).read_to_string(&mut text).is_err() || says_begun(&text);
+        let mut lock = Self { path, file };
+        lock.leave(if has_begun { "" } else { NEW });
+        Ok(lock)
+    }
+
+    /// Notes that there is a journal.
+    pub(super) fn say_begun(&mut self) {
+        self.leave("");
+    }
+
+    /// Leaves the process id and a word. The process id helps whoever is refused. A full disk must not keep the daemon from starting.
+    fn leave(&mut self, word: &str) {
+        if let Err(error) = leave(&mut self.file, word) {
             tracing::debug!(%error, "cannot leave the process id in the lock");
         }
-        Ok(Self { path, file })
     }
 
     /// True while its file is where the next process looks for it: somebody may take it for a leftover and remove it.
@@ -79,14 +105,39 @@ pub(super) fn of(journal: &Path) -> PathBuf {
     beside(journal, ".lock")
 }
 
-fn leave_number(file: &mut File) -> io::Result<()> {
+/// True where the lock of the journal at `journal` tells that there was one.
+pub(super) fn tells_of_journal(journal: &Path) -> bool {
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(NO_LINK).open(of(journal));
+    let mut text = String::new();
+    match opened.and_then(|file| file.take(LONGEST).read_to_string(&mut text)) {
+        Ok(_) => says_begun(&text),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
+/// The process id in a lock.
+pub(crate) fn process_in(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// False where the process that made the lock ended before there was a journal, or before it left anything in the lock.
+fn says_begun(text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    !first.is_empty() && !first.ends_with(NEW)
+}
+
+/// The lock is never empty meanwhile: that would say that it is new.
+fn leave(file: &mut File, word: &str) -> io::Result<()> {
     let data = file.metadata()?;
     if !data.is_file() || data.nlink() != 1 {
         return Err(io::Error::other("it has another name, whose content is not ours"));
     }
-    file.set_len(0)?;
+    let text = format!("{} {word}", std::process::id());
+    let text = format!("{}\n", text.trim_end());
     file.seek(SeekFrom::Start(0))?;
-    writeln!(file, "{}", std::process::id())
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 #[cfg(test)]
@@ -107,5 +158,33 @@ mod tests {
         assert!(!lock.is_in_its_place());
         let next = JournalLock::take(&journal).unwrap();
         assert!(next.is_in_its_place() && !lock.is_in_its_place());
+    }
+
+    /// Whoever is killed before its first journal has tables has given out no number.
+    #[test]
+    fn a_lock_tells_of_a_journal_once_there_was_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = folder.path().join("j.sqlite");
+        assert!(!tells_of_journal(&journal));
+        std::fs::write(of(&journal), "").unwrap();
+        assert!(
+            !tells_of_journal(&journal),
+            "killed before it left its process id"
+        );
+        for _ in 0..2 {
+            drop(JournalLock::take_as_it_is(&journal).unwrap());
+            assert!(!tells_of_journal(&journal));
+        }
+        JournalLock::take_as_it_is(&journal).unwrap().say_begun();
+        assert!(tells_of_journal(&journal));
+        drop(JournalLock::take_as_it_is(&journal).unwrap());
+        assert!(tells_of_journal(&journal), "the next process");
+        let text = std::fs::read_to_string(of(&journal)).unwrap();
+        assert_eq!(text, format!("{}\n", std::process::id()));
+        std::fs::write(of(&journal), "4711\n").unwrap();
+        assert!(
+            tells_of_journal(&journal),
+            "a former version leaves no more than that"
+        );
     }
 }

@@ -41,6 +41,7 @@ pub use entry::{
 };
 pub use error::JournalError;
 pub use handle::{Committed, Journal};
+pub(crate) use lock::process_in;
 pub(crate) use machine::run_of_machine;
 pub use place::captures;
 pub(crate) use place::former;

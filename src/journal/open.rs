@@ -58,8 +58,7 @@ pub(crate) struct Ready {
 /// network folder may hang, and what is in the journal is worth the wait.
 pub(crate) fn open(settings: &JournalSettings, gateway: &str) -> Result<Ready, JournalError> {
     let deadline = Instant::now() + READING_PATIENCE;
-    // Whoever opens it makes the lock. It stays when the process ends.
-    let was_here = lock::of(&settings.path).exists();
+    let was_here = lock::tells_of_journal(&settings.path);
     loop {
         let ready = open_once(&settings.path, gateway, was_here)?;
         if !ready.is_unread || Instant::now() > deadline {
@@ -180,14 +179,25 @@ pub(super) fn open_writable(path: &Path, gateway: &str, was_here: bool) -> Resul
 }
 
 fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
+    if let Some(folder) = path.parent() {
+        place::make_folder(folder).map_err(io_error("create the folder", folder))?;
+    }
+    let mut lock = JournalLock::take_as_it_is(path)?;
+    let ready = begin(path, gateway, was_here);
+    // Where no journal could begin, this process may give out numbers from memory.
+    lock.say_begun();
+    ready.map(|ready| Ready {
+        lock: Some(lock),
+        ..ready
+    })
+}
+
+/// Takes up the journal, or begins one. The caller has the lock.
+fn begin(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, JournalError> {
     let sqlite = |source| JournalError::Sqlite {
         path: path.to_owned(),
         source,
     };
-    if let Some(folder) = path.parent() {
-        place::make_folder(folder).map_err(io_error("create the folder", folder))?;
-    }
-    let lock = JournalLock::take(path)?;
     let mut notices = Vec::new();
     let (mut store, salvage) = sound_or_fresh(path, &mut notices)?;
     store.configure().map_err(sqlite)?;
@@ -240,7 +250,7 @@ fn try_writable(path: &Path, gateway: &str, was_here: bool) -> Result<Ready, Jou
         is_unread: false,
         jumps,
         notices,
-        lock: Some(lock),
+        lock: None,
     })
 }
 

@@ -280,9 +280,11 @@ impl NameClaim {
         self.is_online && self.speaker.as_ref().is_some_and(|boot| *boot != self.us.boot)
     }
 
-    /// True where another gateway had the name, or has it, since this one took it.
+    /// True where another gateway had the name, or has it, since this one took it. A process before this one had it earlier: then a
+    /// connection ended before the broker had our `info`.
     pub(super) fn was_taken(&self) -> bool {
-        self.holds() && (self.is_disputed || self.info_is_anothers())
+        let is_taken = self.info_is_anothers() && !self.was_ours();
+        self.holds() && (self.is_disputed || is_taken)
     }
 
     /// Takes the name. Returns the run that had it last, where the broker tells: what `info` says from now on is of another that came

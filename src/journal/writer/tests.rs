@@ -159,6 +159,20 @@ fn a_journal_of_which_no_table_is_left_is_missing() {
     assert_eq!(next.notices[0].code, notice::JOURNAL_MISSING);
 }
 
+/// On a busy machine a process may be killed after it took the lock and before it made the tables: no number was given out.
+#[test]
+fn a_process_that_is_killed_before_its_first_journal_begins_has_lost_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.sqlite");
+    drop(lock::JournalLock::take_as_it_is(&path).unwrap());
+    let first = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!((first.seq_base, first.notices.len()), (0, 0));
+    drop(first);
+    std::fs::remove_file(&path).unwrap();
+    let next = open::open(&JournalSettings::at(&path), "gw").unwrap();
+    assert_eq!(next.notices[0].code, notice::JOURNAL_MISSING);
+}
+
 /// The journal is there and cannot be read; when it can, the daemon has given out numbers already.
 #[test]
 fn a_journal_that_cannot_be_read_at_the_start_is_set_aside_and_its_numbers_are_not_used_again() {

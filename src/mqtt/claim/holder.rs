@@ -5,7 +5,7 @@ use std::{fs::OpenOptions, io::Read as _, os::unix::fs::MetadataExt as _, path::
 use serde::Deserialize;
 
 use crate::{
-    journal::{LastRun, run_of_machine},
+    journal::{LastRun, process_in, run_of_machine},
     mqtt::word::Word,
 };
 
@@ -86,6 +86,6 @@ pub fn journal_at(path: &Path) -> Option<String> {
     let mut holder = String::new();
     lock.read_to_string(&mut holder).ok()?;
     let file = lock.metadata().ok()?;
-    let is_ours = holder.trim() == std::process::id().to_string();
+    let is_ours = process_in(&holder) == std::process::id().to_string();
     is_ours.then(|| format!("{machine} {:x}:{:x}", file.dev(), file.ino()))
 }

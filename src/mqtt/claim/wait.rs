@@ -14,7 +14,7 @@ impl NameClaim {
     }
 
     /// True where the holder was a process before this one that had our journal, and so is gone.
-    fn was_ours(&self) -> bool {
+    pub(super) fn was_ours(&self) -> bool {
         let Some(info) = &self.info else {
             return false;
         };

@@ -136,3 +136,24 @@ fn what_comes_after_the_name_is_taken_is_of_another() {
     hears(&mut claim, topics().info(), br#"{"boot_id":"c"}"#, now);
     assert!(claim.was_taken());
 }
+
+/// The machine was busy, and the connection ended before the broker had `info` of this run.
+#[test]
+fn a_former_process_of_ours_has_not_taken_the_name_meanwhile() {
+    let now = Instant::now();
+    for (journal_at, is_taken) in [("lock of two", false), ("lock of an image", true)] {
+        let mut claim = claim("b", "two");
+        let gone = format!(r#"{{"boot_id":"a","journal":"journal of two","journal_at":"{journal_at}"}}"#);
+        let connects = |claim: &mut NameClaim| {
+            claim.restart(None);
+            hears(claim, topics().status(), b"offline", now);
+            hears(claim, topics().info(), gone.as_bytes(), now);
+            claim.heard(now);
+            assert!(takes(claim, now).is_some());
+        };
+        connects(&mut claim);
+        claim.take_over();
+        connects(&mut claim);
+        assert_eq!(claim.was_taken(), is_taken, "{journal_at}");
+    }
+}
