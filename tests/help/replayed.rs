@@ -6,10 +6,10 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
-use dgt2mqtt::{event::Certainty, link::file::read_capture};
+use dgt2mqtt::{event::Certainty, link::file::read_capture, time::Millis};
 use fastrand::Rng;
 use serde_json::Value;
 
@@ -66,25 +66,6 @@ impl Played {
             }
         }
         pressed
-    }
-
-    /// Whether an offence had been done and not been put right at some time between these seconds.
-    pub fn is_in_offence(&self, from: f64, until: f64) -> bool {
-        let seconds = |event: &Value, name: &str| event[name].as_f64();
-        let offences = self.meant.iter().filter(|event| offence(event).is_some());
-        let open = offences.map(|event| {
-            let of_it = |other: &&Value| {
-                other["type"] == "irregularity_resolved" && other["irregularity"] == event["id"]
-            };
-            let resolved = self.meant.iter().find(of_it);
-            let done = seconds(event, "at").or_else(|| seconds(event, "t"));
-            (
-                done.unwrap(),
-                resolved.map_or(f64::MAX, |other| other["t"].as_f64().unwrap()),
-            )
-        });
-        open.into_iter()
-            .any(|(done, resolved)| done < until && from < resolved)
     }
 
     /// What stands on the board in the end, as in a FEN.
@@ -372,6 +353,21 @@ pub fn difference_up_to_the_stop(events: &[Value], path: &Path) -> Option<String
     let come_to = told.len().saturating_sub(meant.len());
     meant.extend(rest.into_iter().take(come_to));
     difference(&meant, &told)
+}
+
+/// The same of a daemon that was stopped at `stopped`, long after the board had said something last: `replay` waits as long.
+pub fn difference_up_to_the_stop_at(events: &[Value], path: &Path, stopped: SystemTime) -> Option<String> {
+    let heard = read_capture(path).unwrap();
+    let stopped = stopped
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_millis() as i64;
+    let stopped = Millis((stopped - heard.header.epoch_ms().unwrap()) as u64).max(heard.end());
+    let waits = path.with_extension("until-the-stop.dgtcap");
+    let text = fs::read_to_string(path).unwrap();
+    // What the host says changes nothing.
+    fs::write(&waits, format!("{text}{:.3} > 40\n", stopped.seconds())).unwrap();
+    difference_up_to_the_stop(events, &waits)
 }
 
 fn of_play(events: &[Value], exactly: bool) -> Vec<Value> {
