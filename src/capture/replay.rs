@@ -205,7 +205,7 @@ impl Aside<'_> {
                 if let Some(before) = stood.since.0.checked_sub(1) {
                     catch_up(watcher, moments, Millis(before), sink)?;
                 }
-                watcher.stood_still(stood.until);
+                watcher.stood_still(stood.since, stood.until);
                 Ok(())
             }
         }

@@ -102,12 +102,13 @@ impl Tape {
         }
     }
 
-    /// Takes down, at `now`, that what was due since `since` is done at `until`.
-    pub(super) fn stood_still(&mut self, since: Millis, until: Millis, now: Millis) {
+    /// Takes down, at `now`, that what was due since `since` is done at `until`. Returns since when the file says so: nothing in it goes
+    /// back in time.
+    pub(super) fn stood_still(&mut self, since: Millis, until: Millis, now: Millis) -> Millis {
         self.make_room();
-        // A file that begins later has nothing that waited.
-        let Some(began) = self.began else { return };
         let since = self.taken.max(since);
+        // A file that begins later has nothing that waited.
+        let Some(began) = self.began else { return since };
         self.taken = self.taken.max(now);
         if self.waiting.len() < MOST_WAITING && self.standstills < 2 * MOST_STANDSTILLS {
             let [since, until] = [since, until.max(since)].map(|at| Millis(at.since(began)));
@@ -115,6 +116,7 @@ impl Tape {
             let _ = writeln!(self.waiting, "# stood-still: {stood}");
             self.standstills += 1;
         }
+        since
     }
 
     /// Has another file begin with the next record, if the present one is full. What waits belongs to the present one.

@@ -5,6 +5,8 @@
 //! core's time stands still. `Late` holds the bytes that come then for a moment. If they are a lump, the
 //! seconds of the clock tell roughly when its messages happened.
 //!
+//! A caller that stood still, as a process that was stopped, knows what waited meanwhile, whether a clock runs or not.
+//!
 //! A line that gathers does so all the time. The board may have sent a message some time ago that has not
 //! come by now, and all messages of a lump happened since the lump before.
 
@@ -57,6 +59,8 @@ pub(super) struct Late {
     /// `Late` holds no more bytes of this line, for working them off at once would keep the other boards
     /// waiting.
     floods: bool,
+    /// Since when, and until when, the caller last stood still for long.
+    stood_still: Option<(Millis, Millis)>,
     /// Whether the line gathers.
     pub(super) gathers: Gathers,
 }
@@ -148,9 +152,26 @@ impl Late {
         self.heard.filter(|_| known).map(|heard| heard + SILENT_MS)
     }
 
+    /// The caller stood still: what comes by `until` has waited for up to so long.
+    pub(super) fn stand_still(&mut self, since: Millis, until: Millis) {
+        // A reader that goes on may be late once more with the rest.
+        let again = self.stood_still.filter(|(_, before)| since <= *before);
+        let since = again.map_or(since, |(first, _)| first);
+        if until.since(since) > QUIET_MS {
+            self.stood_still = Some((since, until));
+        }
+    }
+
+    /// Since when the caller had stood still, if bytes that came at `now` waited for it.
+    fn waited_since(&self, now: Millis) -> Option<Millis> {
+        let waited = self.stood_still.filter(|(_, until)| now <= *until);
+        waited.map(|(since, _)| since)
+    }
+
     /// True if bytes that came at `now` came after a silence, or the line gathers.
     fn is_late(&self, now: Millis) -> bool {
-        self.gathers.ms() > 0 || self.known_until().is_some_and(|until| until <= now)
+        let is_after_silence = self.known_until().is_some_and(|until| until <= now);
+        self.gathers.ms() > 0 || is_after_silence || self.waited_since(now).is_some()
     }
 
     /// True if the held bytes came after a silence.
@@ -258,6 +279,11 @@ impl Late {
     pub(super) fn since(&self, came: &[(Millis, Sort)]) -> Option<Millis> {
         let runs = self.clock.is_some_and(|(reading, _)| reading.running);
         let ms = self.gathers.ms();
+        let waited_since = came.first().and_then(|(first, _)| self.waited_since(*first));
+        match waited_since {
+            Some(since) if !runs || self.believed => return self.heard.max(Some(since - ms)),
+            _ => {}
+        }
         if ms == 0 || runs && !self.believed {
             return self.heard;
         }

@@ -24,9 +24,11 @@ impl Watcher {
         self.due().filter(|due| now.since(*due) > late_ms)
     }
 
-    /// The caller stood still: what was due before `until` is done then, after what the watcher hears before.
-    pub fn stood_still(&mut self, until: Millis) {
+    /// The caller stood still: what was due between `since` and `until` is done then, after what the watcher hears before. That has
+    /// waited, and nobody knows when it happened.
+    pub fn stood_still(&mut self, since: Millis, until: Millis) {
         self.standstill = Standstill(Some(until));
+        self.wire.stood_still(since + self.before, until + self.before);
     }
 
     /// Does what is due until `now`, each at its time.
@@ -111,7 +113,7 @@ mod tests {
         for record in &capture.records {
             if record.at > DUE && since.is_none() {
                 since = watcher.late_since(record.at, 20);
-                watcher.stood_still(UNTIL);
+                watcher.stood_still(since.unwrap_or(DUE), UNTIL);
             }
             watcher.catch_up(record.at);
             if let Act::FromBoard(bytes) = &record.act {
@@ -140,7 +142,7 @@ mod tests {
         let due = watcher.poll_timeout().unwrap();
         assert_eq!(watcher.late_since(due + 20, 20), None);
         assert_eq!(watcher.late_since(due + 21, 20), Some(due));
-        watcher.stood_still(due + 40);
+        watcher.stood_still(due, due + 40);
         assert_eq!(watcher.poll_timeout(), Some(due + 40));
         watcher.handle_bytes(due + 60, &[]);
         assert_eq!(watcher.poll_timeout(), Some(due + 60), "time does not go back");

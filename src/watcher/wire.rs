@@ -162,6 +162,14 @@ impl Wire {
         }
     }
 
+    /// The caller stood still, and what waited comes by `until`. A board that tells whole positions tells what stands there.
+    pub(super) fn stood_still(&mut self, since: Millis, until: Millis) {
+        if let Self::Dgt(dgt) = self {
+            let [since, until] = [since, until].map(|at| dgt.backlog.on_line(at));
+            dgt.late.stand_still(since, until);
+        }
+    }
+
     /// Asks for a dump. A board that tells whole positions does so each time.
     pub(super) fn request_dump(&mut self, now: Millis) {
         match self {

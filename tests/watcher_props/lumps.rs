@@ -9,7 +9,7 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    late::{held_back, is_full},
+    late::{held_back, is_full, suspended},
     play::{Fixture, fixtures, play_whole, recorded},
     said::{Said, said},
 };
@@ -34,7 +34,16 @@ struct Count {
     silent_arrays: usize,
 }
 
-fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
+/// What stands still for `ms`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Still {
+    /// The line, while a game is under way.
+    Line,
+    /// The process, also before the game begins.
+    Process,
+}
+
+fn count(still: Still, ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
     let mut count = Count::default();
     for fixture in fixtures() {
         let Fixture { name, capture, .. } = fixture;
@@ -52,13 +61,18 @@ fn count(ms: u64, seeds: std::ops::Range<u64>, step: usize) -> Count {
             let Some(first) = began(events).filter(|first| *first <= offence.at) else {
                 continue;
             };
+            let first = if still == Still::Process { 250 } else { first };
             if tried % step != 0 {
                 continue;
             }
             let mut random = fastrand::Rng::with_seed(seed ^ ms ^ offence.at);
             let from = random.u64(first.max((offence.at + 1).saturating_sub(ms))..=offence.at);
-            let late = held_back(capture, (Millis(from), Millis(from + ms)));
-            let late = said(&play_whole(&late).events);
+            let window = (Millis(from), Millis(from + ms));
+            let late = match still {
+                Still::Line => play_whole(&held_back(capture, window)),
+                Still::Process => suspended(capture, window, random.u64(..1000)),
+            };
+            let late = said(&late.events);
             let mut found = late.iter().filter(|it| it.tells_of(offence)).peekable();
             if found.peek().is_none() {
                 let (kind, ply) = (offence.what.kind.as_str(), offence.what.ply);
@@ -129,7 +143,7 @@ fn an_offence_in_a_lump_is_not_passed_over() {
     };
     let (mut told, mut silent, mut arrays) = (0, Vec::new(), 0);
     for ms in all {
-        let count = count(*ms, seeds.clone(), step);
+        let count = count(Still::Line, *ms, seeds.clone(), step);
         told += count.said + count.suspected;
         silent.extend(count.silent);
         arrays += count.silent_arrays;
@@ -145,4 +159,30 @@ fn an_offence_in_a_lump_is_not_passed_over() {
     assert!(of_pawn.len() <= most_of_pawn, "{}", of_pawn.join("\n"));
     let count = silent.len();
     assert!(count <= most, "{count} of {of} silent:\n{}", silent.join("\n"));
+}
+
+/// A process that is suspended knows that what came has waited, also where no clock runs. Silent are above all pawns that were taken at
+/// once, pieces that were thrown to where a reply would put them, and offences before a second press, where the whole game came in one
+/// instant.
+#[test]
+fn nor_is_one_while_the_process_is_suspended() {
+    let (all, seeds, step, most, most_arrays): (&[u64], _, _, _, _) = if is_full() {
+        (&[1000, 2000, 5000, 10_000, 20_000, 60_000], 1..21, 1, 280, 51)
+    } else {
+        (&[2000, 20_000], 1..2, 2, 2, 2)
+    };
+    let (mut told, mut silent, mut arrays) = (0, Vec::new(), 0);
+    for ms in all {
+        let count = count(Still::Process, *ms, seeds.clone(), step);
+        told += count.said + count.suspected;
+        silent.extend(count.silent);
+        arrays += count.silent_arrays;
+    }
+    let of = told + silent.len();
+    println!(
+        "{arrays} wrong arrays; {told} of {of} told; neither said nor suspected:\n{}",
+        silent.join("\n")
+    );
+    assert!(arrays <= most_arrays, "{arrays} arrays");
+    assert!(silent.len() <= most, "{} of {of} silent", silent.len());
 }

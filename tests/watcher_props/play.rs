@@ -1,13 +1,17 @@
 //! Plays captures to a watcher whose daemon may be killed meanwhile.
 
 use std::{
+    convert::Infallible,
     fs,
     path::Path,
     sync::{LazyLock, OnceLock},
 };
 
 use dgt2mqtt::{
-    capture::{Act, Capture, Record, replay::settings_of},
+    capture::{
+        Act, Capture, Record,
+        replay::{replay, settings_of},
+    },
     event::{Event, GameResult},
     sim::shown::ShownBoard,
     time::Millis,
@@ -248,6 +252,20 @@ pub(crate) fn play_whole(capture: &Capture) -> Played {
     let mut play = Play::of(capture);
     play.play_on(&capture.records, capture);
     play.played()
+}
+
+/// Plays a capture as `replay` does: its header tells when the daemon stood still.
+pub(crate) fn play_replayed(capture: &Capture) -> Played {
+    let mut watcher = Watcher::new(settings_of(&capture.header, "1"), None);
+    let mut events = Vec::new();
+    let Ok(_) = replay(&mut watcher, capture, |event| {
+        events.push(event);
+        Ok::<(), Infallible>(())
+    });
+    Played {
+        moves: watcher.game().moves,
+        events,
+    }
 }
 
 /// Plays a capture, the daemon being killed at each of `moments`, and away for a while.

@@ -7,6 +7,8 @@ use crate::time::Millis;
 const LATE_MS: u64 = 20;
 /// What was due waits this long, in milliseconds, for what waited on the line.
 const HEARD_MS: u64 = 20;
+/// After so long, in milliseconds, the reader may be told only after what was due that something waits on its line.
+const LONG_MS: u64 = 1000;
 /// It waits no longer than this, in milliseconds, however late the task is again and again.
 const MOST_MS: u64 = 2000;
 
@@ -44,7 +46,13 @@ impl BoardTask {
     pub(super) fn catch_up(&mut self) -> Millis {
         let now = self.now();
         if let Some(since) = self.late_since(now, LATE_MS) {
-            self.stood_still(since, now, now);
+            let is_long = now.since(since) > LONG_MS;
+            let until = if is_long {
+                self.put_off.until(since, now)
+            } else {
+                now
+            };
+            self.stood_still(since, until, now);
         }
         self.pass(now)
     }
@@ -66,10 +74,9 @@ impl BoardTask {
     }
 
     fn stood_still(&mut self, since: Millis, until: Millis, now: Millis) {
-        if let Some(tape) = &mut self.tape {
-            tape.stood_still(since, until, now);
-        }
-        self.watcher.stood_still(until);
+        let tape = self.tape.as_mut();
+        let since = tape.map_or(since, |tape| tape.stood_still(since, until, now));
+        self.watcher.stood_still(since, until);
     }
 
     fn pass(&mut self, now: Millis) -> Millis {

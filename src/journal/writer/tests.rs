@@ -164,7 +164,7 @@ fn a_journal_of_which_no_table_is_left_is_missing() {
 fn a_process_that_is_killed_before_its_first_journal_begins_has_lost_none() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.sqlite");
-    drop(lock::JournalLock::take_as_it_is(&path).unwrap());
+    drop(JournalLock::take_as_it_is(&path).unwrap());
     let first = open::open(&JournalSettings::at(&path), "gw").unwrap();
     assert_eq!((first.seq_base, first.notices.len()), (0, 0));
     drop(first);

@@ -8,6 +8,8 @@ use crate::hall::moves;
 
 /// Of so many games one may have an offence of which nobody heard all, and which is neither said nor suspected.
 const UNHEARD_OF: usize = 10;
+/// Of so many games of a suspended daemon one may be told otherwise, or lack an offence, where nobody can tell from what came in one instant.
+const LUMPED_OF: usize = 16;
 
 /// What came of many: what was missed, which have other half-moves, and who was accused of nothing.
 #[derive(Default)]
@@ -16,6 +18,10 @@ pub(super) struct Outcome {
     missed: Vec<String>,
     /// The same, of those that were done while nobody listened; and games with other half-moves of which that is true.
     unheard: Vec<String>,
+    /// The same of a daemon that was suspended, as `replay` tells what it heard in one instant.
+    lumped: Vec<String>,
+    /// What a suspended daemon tells otherwise than `replay` of what it heard.
+    unlike: Vec<String>,
     /// Games with other half-moves.
     otherwise: Vec<String>,
     wrong: Vec<String>,
@@ -34,11 +40,17 @@ impl Outcome {
         };
         for (what, played) in play_all(all, at_once).await {
             let what = format!("{what}, board late by {} ms", played.late);
+            let is_lumped = played.heard_otherwise.is_some();
+            if let Some(difference) = played.heard_otherwise.flatten() {
+                outcome.unlike.push(format!("{what}: {difference}"));
+            }
             let (got, expected) = (moves(&played.got), moves(&played.expected));
             if got != expected {
                 let otherwise = format!("{what}: {got:?} instead of {expected:?}");
                 let of = if played.is_deaf {
                     &mut outcome.unheard
+                } else if is_lumped {
+                    &mut outcome.lumped
                 } else {
                     &mut outcome.otherwise
                 };
@@ -56,7 +68,9 @@ impl Outcome {
             }
             left.retain(|wanted| !suspected.contains(&wanted.name));
             for one in left {
-                let of = if one.is_heard() {
+                let of = if is_lumped {
+                    &mut outcome.lumped
+                } else if one.is_heard() {
                     &mut outcome.missed
                 } else {
                     &mut outcome.unheard
@@ -73,6 +87,8 @@ impl Outcome {
         let Self {
             missed,
             unheard,
+            lumped,
+            unlike,
             otherwise,
             wrong,
             games,
@@ -80,16 +96,25 @@ impl Outcome {
             offences,
         } = self;
         println!(
-            "{what}: {heard} of {offences} offences were heard whole, {} of them neither said nor suspected, {} others of which nobody heard, {} false, {} games otherwise",
+            "{what}: {heard} of {offences} offences were heard whole, {} of them neither said nor suspected, {} others of which nobody heard, {} false, {} games otherwise, {} in a lump",
             missed.len(),
             unheard.len(),
             wrong.len(),
-            otherwise.len()
+            otherwise.len(),
+            lumped.len()
         );
         unheard.iter().for_each(|it| println!("  not heard: {it}"));
+        lumped.iter().for_each(|it| println!("  in a lump: {it}"));
         assert!(wrong.is_empty(), "false: {}", wrong.join("\n"));
         assert!(missed.is_empty(), "missed: {}", missed.join("\n"));
         assert!(otherwise.is_empty(), "otherwise: {}", otherwise.join("\n"));
+        assert!(
+            unlike.is_empty(),
+            "not as `replay` tells what was heard: {}",
+            unlike.join("\n")
+        );
+        let few_lumped = games.div_ceil(LUMPED_OF);
+        assert!(lumped.len() <= few_lumped, "in a lump: {}", lumped.join("\n"));
         // Where nothing counts as heard, nothing can be missed.
         assert!(!is_full() || *heard > 0, "no offence was heard whole");
         let few = games.div_ceil(UNHEARD_OF);

@@ -26,6 +26,7 @@ use super::heard::{Act, Away, Overheard, SharedLog, acts, lateness};
 use crate::{
     broker::{Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, as_published, configure, journal, replay, save, until},
+    replayed::{difference_up_to_the_stop, tape, taped},
     wire::presses,
 };
 
@@ -118,6 +119,9 @@ pub(super) struct Played {
     pub(super) late: u64,
     /// The board tells only who asks, and for a minute nobody did, longer than its game went on.
     pub(super) is_deaf: bool,
+    /// Where the daemon was suspended and the board said all the same: how what was told differs from what `replay` tells of what was
+    /// heard, if it does.
+    pub(super) heard_otherwise: Option<Option<String>>,
 }
 
 /// Who is accused of what, at which half-move.
@@ -232,6 +236,7 @@ async fn play(one: Try) -> Played {
         capture: &capture,
     };
     let config = configure(folder.path(), mosquitto.port, &[seat]);
+    taped(&config);
     let end = capture.end().0;
     let in_play = |part| LEAD + ((end - LEAD) as f64 * part) as u64;
     let strikes = match when {
@@ -240,6 +245,7 @@ async fn play(one: Try) -> Played {
         When::Every(part) => every(part, EVERY, end),
         When::EndedEvery(part, ms) => every(part, ms, end),
     };
+    let is_suspended = matches!(when, When::Suspended(..));
     let is_deaf = over_line && matches!(when, When::Suspended(_, A_MINUTE));
     let now = || Millis(start.elapsed().as_millis() as u64);
     let (mut struck_at, mut daemon) = (Vec::new(), Daemon::start(&config));
@@ -271,7 +277,10 @@ async fn play(one: Try) -> Played {
         }
     });
     let away: Vec<_> = away.collect();
+    let is_all_heard = is_suspended && !over_line;
+    let compared = || block_in_place(|| difference_up_to_the_stop(&kept, &tape(&config, "1")));
     Played {
+        heard_otherwise: is_all_heard.then(compared),
         late: lateness(&capture, &log),
         acts: acts(&capture, &expected, &log, over_line, &away),
         got: kept,
