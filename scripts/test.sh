@@ -161,7 +161,8 @@ trap 'rm -rf "$outputs"' EXIT
 cargo=(clippy clippy-core doc-core doc doctests core/package_tree)
 alone=(daemon/faults_kill daemon/reload daemon/faults_flood daemon/families_daemon browser/dashboard_answers)
 computing_first=(watcher_props core/snapshots core/mate_corpus)
-waiting_first=(daemon/e2e_chaos daemon/e2e_same_events daemon/broadcast_lichess daemon/setups root/faults_numbers daemon/olympiad
+waiting_first=(daemon/rollout daemon/e2e_chaos daemon/e2e_same_events daemon/broadcast_lichess daemon/setups root/faults_numbers daemon/olympiad
+    browser/dashboard_keys daemon/alerts daemon/faults_commands browser/dashboard_many daemon/mqtt_names browser/dashboard_edits
     browser/dashboard_journal daemon/archive daemon/faults_broker daemon/broadcast_rounds daemon/faults_names daemon/faults_clock
     daemon/line_daemon browser/dashboard_hall daemon/e2e_bad_input root/ops_notify browser/dashboard_record
     daemon/faults_order daemon/cli_init daemon/faults_late daemon/doors browser/dashboard_evenings browser/dashboard_thousand)

@@ -122,52 +122,6 @@ fn every_event_is_exactly_as_kept() {
     );
 }
 
-/// A daemon that has run for a minute says what one says that began a second ago.
-#[test]
-fn the_hour_at_which_a_capture_begins_changes_nothing() {
-    let mut otherwise = Vec::new();
-    for name in names(".dgtcap") {
-        let text = fs::read(folder().join(format!("{name}.dgtcap"))).unwrap();
-        let capture = Capture::parse(&text).unwrap();
-        // What a header says of a time stands as it is.
-        if !capture.header.rules_changes().is_empty() {
-            continue;
-        }
-        let [soon, late] = [1000, 60_000].map(|ms| {
-            let mut later = capture.clone();
-            for record in &mut later.records {
-                record.at = record.at + ms;
-            }
-            said(&later)
-        });
-        if soon != late {
-            otherwise.push(name);
-        }
-    }
-    assert!(otherwise.is_empty(), "{otherwise:#?}");
-}
-
-/// What is said of a capture, but for times.
-fn said(capture: &Capture) -> Vec<serde_json::Value> {
-    let mut said: Vec<_> = events(capture, "1")
-        .iter()
-        .map(|event| serde_json::to_value(event).unwrap())
-        .collect();
-    said.iter_mut().for_each(without_times);
-    said
-}
-
-fn without_times(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            fields.retain(|key, _| !["t", "at", "time"].contains(&key.as_str()));
-            fields.values_mut().for_each(without_times);
-        }
-        serde_json::Value::Array(all) => all.iter_mut().for_each(without_times),
-        _ => {}
-    }
-}
-
 #[test]
 fn every_file_has_its_counterpart() {
     if env::var_os("UPDATE_GOLDEN").is_some() {

@@ -124,18 +124,9 @@ impl Default for Sensed {
 impl Sensed {
     /// The readings of a board that showed `placement` before anything was watched.
     pub fn settled(placement: &Placement) -> Self {
-        Self::settled_since(Millis(0), placement)
-    }
-
-    /// The same where nobody knows what it showed before `since`.
-    pub fn settled_since(since: Millis, placement: &Placement) -> Self {
-        let mut sensed = Self {
-            since: [since; 64],
-            last_change: since,
-            ..Self::default()
-        };
+        let mut sensed = Self::default();
         for square in placement.occupied() {
-            sensed.set(since, square, placement.at(square));
+            sensed.set(Millis(0), square, placement.at(square));
         }
         sensed
     }

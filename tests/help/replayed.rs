@@ -355,18 +355,42 @@ pub fn difference_up_to_the_stop(events: &[Value], path: &Path) -> Option<String
     difference(&meant, &told)
 }
 
-/// The same of a daemon that was stopped at `stopped`, long after the board had said something last: `replay` waits as long.
+/// The same of a daemon that had run for a while before it found the board, and was stopped at `stopped`, long after the board had said
+/// something last: `replay` begins as late, and waits as long.
 pub fn difference_up_to_the_stop_at(events: &[Value], path: &Path, stopped: SystemTime) -> Option<String> {
+    let found = |events: &[Value]| {
+        let found = events.iter().find(|event| event["type"] == "board_connected");
+        found.unwrap()["t"].as_f64().unwrap()
+    };
+    let later = found(events) - found(&replay(path, "1"));
     let heard = read_capture(path).unwrap();
     let stopped = stopped
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap()
         .as_millis() as i64;
     let stopped = Millis((stopped - heard.header.epoch_ms().unwrap()) as u64).max(heard.end());
-    let waits = path.with_extension("until-the-stop.dgtcap");
-    let text = fs::read_to_string(path).unwrap();
     // What the host says changes nothing.
-    fs::write(&waits, format!("{text}{:.3} > 40\n", stopped.seconds())).unwrap();
+    let text = format!(
+        "{}{:.3} > 40\n",
+        fs::read_to_string(path).unwrap(),
+        stopped.seconds()
+    );
+    let moved = |second: &str| format!("{:.3}", second.parse::<f64>().unwrap() + later);
+    let lines = text
+        .lines()
+        .map(|line| match line.strip_prefix("# stood-still: ") {
+            Some(times) => {
+                let times: Vec<_> = times.split(' ').map(moved).collect();
+                format!("# stood-still: {}\n", times.join(" "))
+            }
+            None if line.starts_with('#') => format!("{line}\n"),
+            None => {
+                let (at, said) = line.split_once(' ').unwrap();
+                format!("{} {said}\n", moved(at))
+            }
+        });
+    let waits = path.with_extension("until-the-stop.dgtcap");
+    fs::write(&waits, lines.collect::<String>()).unwrap();
     difference_up_to_the_stop(events, &waits)
 }
 

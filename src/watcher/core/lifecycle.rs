@@ -91,13 +91,10 @@ fn start_by_clock(world: &mut World, play: &mut Play, now: Millis) {
 /// whose move it is where its sides are known; otherwise the half-moves tell it. Without a clock,
 /// `needed` half-moves in turn must show that a game is played at all.
 fn start_mid_game(world: &mut World, play: &mut Play, now: Millis, needed: usize) {
-    let changed = world.board.sensed.last_change();
+    let rest = world.board.sensed.last_change() + MID_GAME_MS;
     let Phase::Waiting(setup) = &mut play.phase else {
         return;
     };
-    // Where a game was under way as the board was read first, play may go on before it has stood for as long.
-    let goes_on = world.clock.was_found_running() && !setup.has_changed_since_read(&world.board.sensed);
-    let rest = if goes_on { changed } else { changed + MID_GAME_MS };
     if let Some(midway) = &mut setup.midway {
         midway.hear_clock(&world.clock, world.settings.rules.periods.first());
         midway.tick(now, &world.board.sensed);

@@ -26,8 +26,6 @@ use crate::{
 /// If the clock was not heard for longer, nobody knows when what waited meanwhile happened, in milliseconds: its last frame before
 /// may be a second old.
 const SHORT_MS: i64 = 1000 + MOST_GATHERED_MS as i64;
-/// A dump shows what stood so long before it has come (in milliseconds): its 67 bytes take 70 ms at 9600 baud.
-const DUMP_MS: u64 = 100;
 
 impl Core {
     pub(in crate::watcher) fn link_down(&mut self, now: Millis, reason: &str) {
@@ -246,12 +244,7 @@ impl Core {
         let silent_since = is_silent.then(|| self.world.board.sensed.last_told());
         let changed = self.world.board.sensed.replace(now, &placement);
         if first {
-            // In a game the pieces have stood since the board was read before. Before one, nobody knows.
-            let since = match self.play.phase {
-                Phase::Game(_) => Millis(0),
-                Phase::Waiting(_) => now - DUMP_MS,
-            };
-            self.world.board.sensed = Sensed::settled_since(since, &placement);
+            self.world.board.sensed = Sensed::settled(&placement);
         }
         if let Some(since) = self.world.board.gap.or(silent_since) {
             self.world.board.sensed.was_unheard(changed, since, now);

@@ -107,11 +107,6 @@ impl Setup {
         sensed.last_change().max(*self.read_since.get_or_insert(now))
     }
 
-    /// True where a square has changed since the board was read first, or again after a gap.
-    pub(super) fn has_changed_since_read(&self, sensed: &Sensed) -> bool {
-        self.read_since.is_none_or(|read| sensed.last_change() > read)
-    }
-
     /// Remembers the initial position once it stands. If none stood before, and by the clock a game goes on, the
     /// players made the first half-moves before the watcher read the board. The watcher knows that only once it
     /// hears the clock. A position that these few half-moves do not explain is then a game in progress, and no
