@@ -17,6 +17,8 @@ const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 const COOKIE: &str = "dgt2mqtt-tests";
 /// So often a node is started until it listens.
 const STARTS: usize = 2;
+/// So often a node is asked to join.
+const QUESTIONS: usize = 10;
 
 /// One node; gone with the value.
 pub struct Ejabberd {
@@ -37,7 +39,15 @@ impl Ejabberd {
         }
         let nodes: Vec<_> = folders.iter().map(|folder| Self::start(folder)).collect();
         for node in &nodes[1..] {
-            let joined = node.ask(&format!("ejabberd_cluster, join, ['{}']", nodes[0].name));
+            let join = format!("ejabberd_cluster, join, ['{}']", nodes[0].name);
+            let mut joined = node.ask(&join);
+            // On a busy machine a node that listens may not be spoken to yet.
+            for _ in 1..QUESTIONS {
+                if joined.contains("nodedown") {
+                    std::thread::sleep(Duration::from_secs(1));
+                    joined = node.ask(&join);
+                }
+            }
             assert_eq!(joined, "ok", "{} does not join", node.name);
             assert!(node.listens_within(PATIENCE), "{}", node.said());
         }
