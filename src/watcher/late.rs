@@ -120,8 +120,7 @@ impl Late {
             ms => self.heard.max(Some(now - ms)).map_or(now, |told| told.min(now)),
         };
         let told = self.known_until().map_or(told, |until| until.min(told));
-        // What is held has come, and is not read yet.
-        self.held.first().map_or(told, |(came, _)| told.min(*came))
+        self.unread_since().map_or(told, |since| told.min(since))
     }
 
     /// The time until which, at `now`, everything sent has certainly come. While a clock runs, that is the
@@ -139,7 +138,7 @@ impl Late {
             (_, Some(heard)) if at <= heard => heard,
             (ms, _) => at + ms,
         };
-        let held = self.held.first().is_some_and(|(came, _)| *came < at);
+        let held = self.unread_since().is_some_and(|since| since < at);
         let read = self.due().filter(|_| held);
         within.then_some(read.map_or(told, |due| told.max(due)))
     }
@@ -160,6 +159,12 @@ impl Late {
         if until.since(since) > QUIET_MS {
             self.stood_still = Some((since, until));
         }
+    }
+
+    /// Since when what is held may have waited: it has come, and is not read yet.
+    fn unread_since(&self) -> Option<Millis> {
+        let (came, _) = self.held.first()?;
+        Some(self.waited_since(*came).unwrap_or(*came))
     }
 
     /// Since when the caller had stood still, if bytes that came at `now` waited for it.
@@ -280,9 +285,8 @@ impl Late {
         let runs = self.clock.is_some_and(|(reading, _)| reading.running);
         let ms = self.gathers.ms();
         let waited_since = came.first().and_then(|(first, _)| self.waited_since(*first));
-        match waited_since {
-            Some(since) if !runs || self.believed => return self.heard.max(Some(since - ms)),
-            _ => {}
+        if let Some(since) = waited_since.filter(|_| !runs || self.believed) {
+            return self.heard.max(Some(since - ms));
         }
         if ms == 0 || runs && !self.believed {
             return self.heard;

@@ -147,6 +147,7 @@ mod tests {
         watcher.handle_bytes(due + 60, &[]);
         assert_eq!(watcher.poll_timeout(), Some(due + 60), "time does not go back");
     }
+
     #[test]
     fn who_asks_what_the_board_can_have_heard_puts_nothing_off() {
         let mut watcher = Watcher::new(Settings::default(), None);

@@ -200,3 +200,23 @@ fn a_lump_is_no_longer_than_the_silence() {
     assert!(times.is_sorted() && times[0] > Millis(1000));
     assert_eq!(times[99], Millis(2500));
 }
+
+/// What was due when the caller went on is done before the held bytes are: that makes no time pass for them.
+#[test]
+fn what_waited_for_a_caller_that_stood_still_came_at_no_time_before() {
+    let mut late = Late::new(0);
+    late.stand_still(Millis(6200), Millis(65_899));
+    assert!(late.holds(Millis(65_880), &[1], false));
+    assert_eq!(late.known(Millis(65_899)), Millis(6200));
+    assert!(!late.is_due(Millis(65_899)) && late.is_due(Millis(65_900)));
+    assert_eq!(
+        late.known_at(Millis(6300)),
+        Some(Millis(65_900)),
+        "whoever waits for that waits for the bytes"
+    );
+    let mut late = Late::new(0);
+    late.stand_still(Millis(6200), Millis(7200));
+    assert!(!late.holds(Millis(7190), &[1], false), "a second is nothing");
+    late.stand_still(Millis(8000), Millis(9001));
+    assert!(!late.holds(Millis(9002), &[1], false), "that came since");
+}

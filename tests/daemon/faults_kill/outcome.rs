@@ -106,13 +106,13 @@ impl Outcome {
         unheard.iter().for_each(|it| println!("  not heard: {it}"));
         lumped.iter().for_each(|it| println!("  in a lump: {it}"));
         assert!(wrong.is_empty(), "false: {}", wrong.join("\n"));
-        assert!(missed.is_empty(), "missed: {}", missed.join("\n"));
-        assert!(otherwise.is_empty(), "otherwise: {}", otherwise.join("\n"));
         assert!(
             unlike.is_empty(),
             "not as `replay` tells what was heard: {}",
             unlike.join("\n")
         );
+        assert!(missed.is_empty(), "missed: {}", missed.join("\n"));
+        assert!(otherwise.is_empty(), "otherwise: {}", otherwise.join("\n"));
         let few_lumped = games.div_ceil(LUMPED_OF);
         assert!(lumped.len() <= few_lumped, "in a lump: {}", lumped.join("\n"));
         // Where nothing counts as heard, nothing can be missed.
