@@ -73,7 +73,7 @@ fn over_line(game: &mess::SimulatedGame) -> Rehearsed {
     hall.run(Millis(8 * 3_600_000));
     let seat = &mut hall.seats[0];
     Rehearsed {
-        capture: seat.capture(game.header.clone()),
+        capture: seat.capture(game.header.clone()).unwrap(),
         snapshot: seat.snapshot(),
         events: std::mem::take(&mut seat.events),
         ..Rehearsed::default()

@@ -390,6 +390,11 @@ impl Sensed {
         self.maybe_lost = Some(now);
     }
 
+    /// Updates may have been lost before `at`, or none may. Returns what was so before.
+    pub fn put_maybe_lost(&mut self, at: Option<Millis>) -> Option<Millis> {
+        std::mem::replace(&mut self.maybe_lost, at)
+    }
+
     /// The whole board was read and agrees with the record: lost updates are not missed any more.
     pub fn misses_nothing(&mut self, now: Millis) {
         self.maybe_lost = self.maybe_lost.filter(|at| now.since(*at) < LOST_MS);

@@ -61,6 +61,10 @@ pub(super) struct Late {
     floods: bool,
     /// Since when, and until when, the caller last stood still for long.
     stood_still: Option<(Millis, Millis)>,
+    /// The board says something only when the line asks it.
+    is_asked: bool,
+    /// What is being read waited for much longer than a line gathers.
+    waited_long: bool,
     /// Whether the line gathers.
     pub(super) gathers: Gathers,
 }
@@ -97,10 +101,12 @@ impl Instant {
 }
 
 impl Late {
-    /// For a line that is known to gather bytes for `gathered` milliseconds; 0 where that is not known.
-    pub(super) fn new(gathered: u64) -> Self {
+    /// For a line that is known to gather bytes for `gathered` milliseconds; 0 where that is not known. `is_asked` says whether the
+    /// board says something only when the line asks it.
+    pub(super) fn new(gathered: u64, is_asked: bool) -> Self {
         Self {
             gathers: Gathers::known(gathered),
+            is_asked,
             ..Self::default()
         }
     }
@@ -109,6 +115,7 @@ impl Late {
     pub(super) fn end(&mut self) {
         *self = Self {
             gathers: self.gathers.anew(),
+            is_asked: self.is_asked,
             ..Self::default()
         };
     }
@@ -120,6 +127,8 @@ impl Late {
             ms => self.heard.max(Some(now - ms)).map_or(now, |told| told.min(now)),
         };
         let told = self.known_until().map_or(told, |until| until.min(told));
+        let unasked = self.unasked().filter(|(_, until)| now <= *until);
+        let told = unasked.map_or(told, |(since, _)| told.min(since));
         self.unread_since().map_or(told, |since| told.min(since))
     }
 
@@ -140,6 +149,8 @@ impl Late {
         };
         let held = self.unread_since().is_some_and(|since| since < at);
         let read = self.due().filter(|_| held);
+        let unasked = self.unasked().filter(|(since, _)| *since < at);
+        let told = unasked.map_or(told, |(_, until)| told.max(until + 1));
         within.then_some(read.map_or(told, |due| told.max(due)))
     }
 
@@ -156,9 +167,22 @@ impl Late {
         // A reader that goes on may be late once more with the rest.
         let again = self.stood_still.filter(|(_, before)| since <= *before);
         let since = again.map_or(since, |(first, _)| first);
+        // A board that waits to be asked tells the rest within a round.
+        let until = if self.is_asked {
+            until + self.gathers.ms()
+        } else {
+            until
+        };
         if until.since(since) > QUIET_MS {
             self.stood_still = Some((since, until));
         }
+    }
+
+    /// Since when the caller stood still, and until when it will have asked a board again that waits for that and has not told anything
+    /// since.
+    fn unasked(&self) -> Option<(Millis, Millis)> {
+        let stood_still = self.stood_still.filter(|_| self.is_asked);
+        stood_still.filter(|(since, _)| self.heard.is_none_or(|heard| heard <= *since))
     }
 
     /// Since when what is held may have waited: it has come, and is not read yet.
@@ -221,9 +245,11 @@ impl Late {
         !self.held.is_empty() && self.due().is_some_and(|due| due <= now)
     }
 
-    /// Bytes came at `now`, whenever their messages happened.
+    /// Bytes came at `now`, whenever their messages happened. What the board had been asked for before the caller stood still tells
+    /// nothing of the time since.
     pub(super) fn heard_at(&mut self, now: Millis) {
-        self.heard = self.heard.max(Some(now));
+        let waited_since = self.waited_since(now).filter(|_| self.is_asked);
+        self.heard = self.heard.max(waited_since.or(Some(now)));
     }
 
     /// Takes the held bytes.
@@ -293,6 +319,28 @@ impl Late {
         }
         let (first, _) = came.first()?;
         self.heard.max(Some(*first - ms))
+    }
+
+    /// The messages `came` are read now.
+    pub(super) fn begin(&mut self, came: &[(Millis, Sort)]) {
+        let ms = self.gathers.ms();
+        let until = came.last().map(|(came, _)| *came);
+        let waited = self
+            .since(came)
+            .zip(until)
+            .map(|(since, until)| until.since(since));
+        self.waited_long = ms > 0 && waited.is_some_and(|waited| waited > ms + QUIET_MS);
+    }
+
+    /// The messages that came have been read.
+    pub(super) fn read(&mut self) {
+        self.waited_long = false;
+    }
+
+    /// By how many milliseconds the times of messages may be wrong because the line gathers. Those of what waited for much longer are not
+    /// known at all.
+    pub(super) fn slack(&self) -> u64 {
+        if self.waited_long { 0 } else { self.gathers.ms() }
     }
 
     /// True if the seconds of the clock show that the messages came later than they were sent.

@@ -63,7 +63,7 @@ impl Wire {
                 session: Session::on_line_of(settings.boards_on_line),
                 talk: TalkTime::default(),
                 backlog: Backlog::default(),
-                late: Late::new(settings.gathered_ms),
+                late: Late::new(settings.gathered_ms, settings.boards_on_line > 0),
                 since: None,
             })),
             Some(family) => Self::Whole(Whole::new(family)),
@@ -260,6 +260,8 @@ impl Dgt {
         if came.iter().map(|(came, _)| came).ne(&happened) {
             let [first, last] = [happened.iter().min(), happened.iter().max()]
                 .map(|at| at.map_or(core.now, |at| self.backlog.in_core(*at)));
+            self.late.begin(&came);
+            core.world.board.sensed.is_told_within(self.late.slack());
             core.catch_up(first, last);
             let (since, until) = (self.late.since(&came), came.last());
             let within = since.zip(until.map(|(came, _)| *came));
@@ -282,6 +284,7 @@ impl Dgt {
             ahead += self.hear(*now, bytes, core, &mut comes);
             self.late.heard_at(*now);
         }
+        self.late.read();
         core.world.timing.catches_up = false;
         core.world.timing.within = None;
         if matches!(comes, Comes::Together) {
@@ -382,7 +385,7 @@ impl Ear<'_> {
             late,
             core,
         } = self;
-        core.world.board.sensed.is_told_within(late.gathers.ms());
+        core.world.board.sensed.is_told_within(late.slack());
         late.note(now, at, message);
         core.world.timing.gathered_until = late.gathers.unmeasured(core.world.timing.gathered_until);
         let waited = backlog.heard(now, message);

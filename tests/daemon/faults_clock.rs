@@ -149,6 +149,7 @@ async fn the_wall_clock_jumps(wiring: Wiring, mut random: Rng) {
     offsets.insert(0, ("+0".to_owned(), true));
     offsets.push(("+0".to_owned(), true));
     for (offset, is_there) in offsets {
+        tokio::time::sleep(Duration::from_millis(random.u64(..4000))).await;
         let before = heard(&subscriber, "1").events.len();
         set(&offset);
         // Years that no computer has shown are not written on anything.

@@ -147,9 +147,9 @@ impl Retold {
         retold.missing = (0..game.len()).filter(|place| !told.contains(place)).collect();
         let (accused, meant) = (accusations(events, false), accusations(meant, false));
         let suspected = accusations(events, true);
-        retold.besides = accused.difference(&meant).cloned().collect();
-        let untold = meant.difference(&accused).filter(|one| !suspected.contains(*one));
-        retold.untold = untold.cloned().collect();
+        retold.besides = besides(&accused, &meant);
+        retold.untold = besides(&meant, &accused);
+        retold.untold.retain(|one| !suspected.contains(one));
         retold
     }
 
@@ -186,8 +186,18 @@ fn records(events: &[Value]) -> Vec<Vec<String>> {
     records
 }
 
+/// Those of `told` that are not in `other`, where each of those stands for one.
+fn besides(told: &[String], other: &[String]) -> Vec<String> {
+    let mut left = other.to_vec();
+    let mut is_besides = |one: &&String| {
+        let place = left.iter().position(|it| it == *one);
+        place.map(|place| left.remove(place)).is_none()
+    };
+    told.iter().filter(|one| is_besides(one)).cloned().collect()
+}
+
 /// Who is accused of what, or suspected. The number of the half-move depends on where the record begins.
-fn accusations(events: &[Value], suspected: bool) -> BTreeSet<String> {
+fn accusations(events: &[Value], suspected: bool) -> Vec<String> {
     let of_them =
         |event: &&Value| event["type"] == "irregularity" && (event["certainty"] == "suspected") == suspected;
     let said = |event: &Value| format!("{} of {}: {}", event["kind"], event["offender"], event["move"]);

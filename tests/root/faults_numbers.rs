@@ -199,6 +199,14 @@ impl Scene {
                 .iter()
                 .filter(|event| goes_on.is_none_or(|from| seq(event) < Some(from)));
             let second: Vec<_> = before.cloned().chain(second).collect();
+            if id == GAME {
+                let besides = [&first, &second].map(|run| Retold::new(run, &self.meant).besides);
+                assert_eq!(
+                    besides,
+                    [const { Vec::<String>::new() }; 2],
+                    "who is accused besides"
+                );
+            }
             let is_right = numbered(&first, id)
                 .and_then(|_| numbered(&second, id))
                 .and_then(|_| self.has_no_hole(&events, id));

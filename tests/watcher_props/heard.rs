@@ -34,12 +34,23 @@ pub(crate) fn is_read(heard: &Capture, back: Millis) -> Option<Millis> {
     read.map(|record| record.at)
 }
 
+/// Until when a daemon listens that has heard all of an offence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Until {
+    /// It was said, where nobody is struck.
+    Said,
+    /// It was done, and so told to a daemon that forgets nothing.
+    Done,
+}
+
 /// The offences of which a daemon that is `deaf` now and then heard all, and which `got` neither says nor suspects.
-pub(crate) fn heard_and_untold(fixture: &Fixture, got: &[Event], deaf: &[Deaf]) -> Vec<String> {
+pub(crate) fn heard_and_untold(fixture: &Fixture, got: &[Event], deaf: &[Deaf], until: Until) -> Vec<String> {
     let got = said(got);
     let is_untold = |offence: &Said| {
         let is_sure = !offence.is_suspicion() && !offence.is_withdrawn;
-        is_sure && is_heard(&fixture.capture, offence, deaf) && !got.iter().any(|one| one.tells_of(offence))
+        is_sure
+            && is_heard(&fixture.capture, offence, deaf, until)
+            && !got.iter().any(|one| one.tells_of(offence))
     };
     let offences = said(&fixture.whole().events).into_iter();
     let named = |offence: Said| {
@@ -49,10 +60,13 @@ pub(crate) fn heard_and_untold(fixture: &Fixture, got: &[Event], deaf: &[Deaf]) 
     offences.filter(is_untold).map(named).collect()
 }
 
-/// True where the daemon listened from the press before `offence` until it says so where nobody is killed.
-pub(crate) fn is_heard(capture: &Capture, offence: &Said, deaf: &[Deaf]) -> bool {
+/// True where the daemon listened from the press before `offence`.
+pub(crate) fn is_heard(capture: &Capture, offence: &Said, deaf: &[Deaf], until: Until) -> bool {
     let earlier = presses(capture).into_iter().rfind(|at| at.0 < offence.at);
     let from = earlier.unwrap_or(Millis(0));
-    deaf.iter()
-        .all(|(gone, back)| *back < from || offence.said < gone.0)
+    let until = match until {
+        Until::Said => offence.said,
+        Until::Done => offence.at,
+    };
+    deaf.iter().all(|(gone, back)| *back < from || until < gone.0)
 }

@@ -12,7 +12,7 @@ use dgt2mqtt::{
 };
 
 use crate::{
-    heard::{deaf, heard_and_untold},
+    heard::{Until, deaf, heard_and_untold},
     late::{instants_of, is_full},
     play::{Fixture, Play, Played, answers, fixtures, play_killed, play_killed_once, recorded},
     said::{Said, accused_besides, said},
@@ -328,7 +328,7 @@ fn nor_does_a_kill_at_any_instant_accuse_anybody() {
             tried += 1;
             missed += accused_besides(wanted, &got, true).len();
             let deaf: Vec<_> = moments.iter().map(|at| deaf(*at, *at + AWAY_MS)).collect();
-            heard.extend(heard_and_untold(fixture, &got, &deaf));
+            heard.extend(heard_and_untold(fixture, &got, &deaf, Until::Said));
             let besides = accused_besides(&got, wanted, true);
             wrong.extend(besides.into_iter().map(|it| format!("{name}, {moments:?}: {it}")));
         }

@@ -4,7 +4,7 @@ use dgt2mqtt::{capture::Capture, event::Event};
 use fastrand::Rng;
 
 use crate::{
-    heard::{Deaf, heard_and_untold, is_heard},
+    heard::{Deaf, Until, heard_and_untold, is_heard},
     late::is_full,
     offences::OFFENCES,
     play::{Fixture, fixtures, recorded},
@@ -54,6 +54,8 @@ pub(crate) struct Struck {
     pub(crate) events: Vec<Event>,
     /// When the daemon heard nothing, in the time of the capture.
     pub(crate) deaf: Vec<Deaf>,
+    /// Until when it listens where it has heard all of an offence.
+    pub(crate) until: Until,
 }
 
 /// The capture, with time before it for the daemon to come.
@@ -80,12 +82,12 @@ pub(crate) fn are_said(most: [usize; 2], struck: impl Fn(&mut Rng, &Capture) -> 
     for name in OFFENCES {
         let fixture = recorded(name);
         for _ in 0..if is_full() { 400 } else { 20 } {
-            let (strikes, Struck { events, deaf }) = struck(&mut random, &fixture.capture);
+            let (strikes, Struck { events, deaf, until }) = struck(&mut random, &fixture.capture);
             let got = said(&events);
-            untold.extend(heard_and_untold(&fixture, &events, &deaf));
+            untold.extend(heard_and_untold(&fixture, &events, &deaf, until));
             for offence in said(&fixture.whole().events) {
                 offences += 1;
-                heard += usize::from(is_heard(&fixture.capture, &offence, &deaf));
+                heard += usize::from(is_heard(&fixture.capture, &offence, &deaf, until));
                 if !got.iter().any(|one| one.tells_of(&offence)) {
                     missed.push(format!("{name}, {strikes}"));
                 }

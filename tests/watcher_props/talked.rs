@@ -15,7 +15,7 @@ use dgt2mqtt::{
 use fastrand::Rng;
 
 use crate::{
-    heard::{deaf_where, heard_and_untold, is_heard, is_read},
+    heard::{Until, deaf_where, heard_and_untold, is_heard, is_read},
     late::is_full,
     offences::OFFENCES,
     play::{Fixture, recorded},
@@ -66,7 +66,11 @@ fn struck(capture: &Capture, strikes: Strikes, kills: bool) -> Struck {
         (gone - LEAD, back - LEAD)
     });
     let deaf = deaf.collect();
-    Struck { events, deaf }
+    Struck {
+        events,
+        deaf,
+        until: Until::Said,
+    }
 }
 
 #[test]
@@ -180,10 +184,13 @@ fn and_offences_of_all_kinds_whenever_it_is_struck() {
         let mut random = Rng::with_seed(seed);
         for _ in 0..if told.is_empty() { 0 } else { rounds } {
             let (strikes, kills) = (Strikes::often(&mut random, AWAY), random.bool());
-            let Struck { events, deaf } = struck(capture, strikes, kills);
+            let Struck { events, deaf, until } = struck(capture, strikes, kills);
             let got = said(&events);
-            heard += told.iter().filter(|it| is_heard(capture, it, &deaf)).count();
-            untold.extend(heard_and_untold(fixture, &events, &deaf));
+            heard += told
+                .iter()
+                .filter(|it| is_heard(capture, it, &deaf, until))
+                .count();
+            untold.extend(heard_and_untold(fixture, &events, &deaf, until));
             offences += told.len();
             let lacking = told.iter().filter(|it| !got.iter().any(|one| one.tells_of(it)));
             missed

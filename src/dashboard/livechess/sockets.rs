@@ -65,4 +65,18 @@ mod tests {
         assert!(sockets.take(b"https://one").is_some());
         assert!(sockets.0.lock().unwrap().is_empty());
     }
+
+    #[test]
+    fn pages_of_many_origins_have_no_more_than_all_may_have() {
+        let sockets = Sockets::default();
+        let origins = (0..9).map(|n: usize| format!("https://{n}"));
+        let seats: Vec<_> = origins
+            .flat_map(|origin| {
+                let sockets = sockets.clone();
+                std::iter::from_fn(move || sockets.take(origin.as_bytes())).take(10)
+            })
+            .collect();
+        assert_eq!(seats.len(), MOST);
+        assert!(sockets.take(b"https://another").is_none());
+    }
 }

@@ -6,7 +6,7 @@ use fastrand::Rng;
 
 use super::{Journal, as_text};
 use crate::{
-    capture::{Act, Capture, Header, Record, replay::settings_of},
+    capture::{Act, Capture, Flaw, Header, Record, StoodStill, replay::settings_of},
     dgt::{
         bus::{Address, BusCommand},
         line::{Figures, Master, Said, budget},
@@ -40,6 +40,8 @@ pub struct SeatOfLine {
     pub asked: Vec<(Millis, Vec<u8>)>,
     /// When the link went up and down.
     pub links: Vec<(u64, bool)>,
+    /// When its task stood still.
+    stood_still: Vec<StoodStill>,
 }
 
 /// A line with boards and their watchers, in virtual time.
@@ -97,6 +99,7 @@ impl LineRehearsal {
                 heard: Vec::new(),
                 asked: Vec::new(),
                 links: Vec::new(),
+                stood_still: Vec::new(),
             });
         }
         Self {
@@ -174,17 +177,44 @@ impl LineRehearsal {
             seat.links.push((self.now.0, false));
             seat.up = false;
         }
-        while self.now < back {
-            self.line.handle_timeout(self.now);
-            while let Some(output) = self.line.poll_output() {
-                self.over |= matches!(output, Output::Over);
-            }
-            self.now = self.line.poll_timeout().unwrap_or(back).clamp(self.now + 1, back);
-        }
+        self.go_on_alone(back);
         self.master = master_of(&self.seats);
         for seat in &mut self.seats {
             seat.watcher = watcher_of(&seat.settings, seat.journal.read());
         }
+    }
+
+    /// The process of the daemon does not run until `back`. What was asked before is answered meanwhile, and waits; the boards keep the
+    /// rest, for nobody asks them.
+    pub fn suspend(&mut self, back: Millis) {
+        let waited = self.go_on_alone(back);
+        for seat in &mut self.seats {
+            // Its task finds out before the line has told it anything.
+            if let Some(since) = seat.watcher.late_since(back, 20) {
+                let until = if back.since(since) > 1000 { back + 20 } else { back };
+                seat.watcher.stood_still(since, until);
+                seat.stood_still.push(StoodStill { since, until });
+            }
+            seat.watcher.catch_up(back);
+        }
+        self.master.handle_bytes(back, &waited);
+    }
+
+    /// Until `back` nobody asks the boards anything. Returns what they say.
+    fn go_on_alone(&mut self, back: Millis) -> Vec<u8> {
+        let mut said = Vec::new();
+        while self.now < back {
+            self.line.handle_timeout(self.now);
+            while let Some(output) = self.line.poll_output() {
+                match output {
+                    Output::Send(bytes) => said.extend(bytes),
+                    Output::Over => self.over = true,
+                    Output::Unplug | Output::Plug => panic!("a line has one cable"),
+                }
+            }
+            self.now = self.line.poll_timeout().unwrap_or(back).clamp(self.now + 1, back);
+        }
+        said
     }
 
     fn step(&mut self) {
@@ -249,6 +279,7 @@ impl LineRehearsal {
                 }
                 Said::Gone => seat.link(self.now, false),
                 Said::Bytes(bytes) => {
+                    seat.watcher.catch_up(self.now);
                     seat.watcher.handle_bytes(self.now, &bytes);
                     seat.heard.push((self.now, bytes));
                 }
@@ -264,8 +295,13 @@ impl LineRehearsal {
 
 impl SeatOfLine {
     /// The bytes that the watcher was given, as a capture to be replayed.
-    #[must_use]
-    pub fn capture(&self, header: Header) -> Capture {
+    ///
+    /// # Errors
+    /// When its task stood still for longer than a capture can say.
+    pub fn capture(&self, mut header: Header) -> Result<Capture, Flaw> {
+        for stood in &self.stood_still {
+            header.push("stood-still", &stood.to_string())?;
+        }
         let link = |up: bool| if up { Act::LinkUp } else { Act::LinkDown };
         let links = self.links.iter().map(|(at, up)| (Millis(*at), link(*up)));
         let heard = self
@@ -274,7 +310,7 @@ impl SeatOfLine {
             .map(|(at, bytes)| (*at, Act::FromBoard(bytes.clone())));
         let mut records: Vec<_> = links.chain(heard).map(|(at, act)| Record { at, act }).collect();
         records.sort_by_key(|record| record.at);
-        Capture { header, records }
+        Ok(Capture { header, records })
     }
 
     /// The size in bytes of the snapshot that a restart would need.

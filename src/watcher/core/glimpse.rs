@@ -86,6 +86,8 @@ fn stand_still(world: &mut World, play: &Play, now: Millis, copy: Box<Game>) -> 
     };
     let timing = mem::replace(&mut world.timing, all_told);
     let given_up = world.board.sensed.given_up();
+    // No dump comes to the copy. What it reports is a suspicion at the most.
+    let maybe_lost = world.board.sensed.put_maybe_lost(None);
     let (clock, chips) = (world.clock.clone(), world.board.chips.clone());
     let mut then = now;
     for _ in 0..MOST_LOOKS {
@@ -98,6 +100,7 @@ fn stand_still(world: &mut World, play: &Play, now: Millis, copy: Box<Game>) -> 
     }
     // Nothing of it has happened.
     world.board.sensed.give_up(given_up);
+    world.board.sensed.put_maybe_lost(maybe_lost);
     (world.clock, world.board.chips) = (clock, chips);
     world.timing = timing;
     match still.phase {

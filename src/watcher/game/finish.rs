@@ -83,8 +83,8 @@ fn signs(sensed: &Sensed, stand: &Stand) -> Vec<[Square; 2]> {
 }
 
 /// True while one king stands in the middle, where no move brings it, and the other one may follow: nobody has played on since.
-/// Somebody may press in between, as out of habit.
-pub(super) fn may_come(ctx: &mut Ctx<'_>, stand: &Stand) -> bool {
+/// Somebody may press in between, as out of habit. Where it has followed, the result comes next, unless its show is `spent`.
+pub(super) fn may_come(ctx: &mut Ctx<'_>, stand: &Stand, spent: bool) -> bool {
     if ctx.sensed.is_felt() {
         return false;
     }
@@ -95,7 +95,10 @@ pub(super) fn may_come(ctx: &mut Ctx<'_>, stand: &Stand) -> bool {
     let hands: Bitboard = kings.into_iter().flatten().flatten().collect();
     // A piece of the middle may make room for a king.
     let elsewhere = stand.placement().differing(ctx.sensed.placement()) & !hands & !CENTRE;
-    elsewhere.is_empty() && ctx.sensed.at(home).is_empty() && !ctx.passed(ctx.sensed.since(to), OTHER_KING_MS)
+    let has_come = kings_say(ctx.sensed).is_some() && !spent;
+    elsewhere.is_empty()
+        && ctx.sensed.at(home).is_empty()
+        && (has_come || !ctx.passed(ctx.sensed.since(to), OTHER_KING_MS))
 }
 
 /// The result that both kings show on centre squares (protocol section 7), if they stand there. Any two

@@ -60,12 +60,9 @@ impl Lump {
             return;
         }
         let is_full = self.glimpses.len() == MOST_KEPT;
-        match self
-            .glimpses
-            .iter_mut()
-            .find(|known| known.is_like(&glimpse.open))
-        {
-            Some(known) if known.weight() < glimpse.weight() => *known = glimpse,
+        let mut like = self.glimpses.iter_mut();
+        match like.find(|known| known.stood == glimpse.stood && known.is_like(&glimpse.open)) {
+            Some(known) if known.tells_little() => *known = glimpse,
             Some(_) => {}
             None if is_full => {}
             None => self.glimpses.push(glimpse),
@@ -83,23 +80,18 @@ impl Lump {
         if ctx.timing.catches_up {
             return;
         }
-        let (due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
+        let (mut due, later): (Vec<_>, _) = mem::take(&mut self.glimpses)
             .into_iter()
             .partition(|glimpse| ctx.passed(glimpse.lump, OWN_MS));
         self.glimpses = later;
+        due.sort_by_key(|glimpse| (glimpse.tells_little(), !glimpse.stood));
         for glimpse in due {
             let is_said = cases.all().any(|open| glimpse.is_like(open));
             let ply = glimpse.open.ply;
             let fits = ply <= course.record.plies() + 1
                 && glimpse.open.case_file.said.fen_before
                     == course.record.stand_at(ply.saturating_sub(1)).fen();
-            // The board read the half-move late, and the player had pressed for it.
-            let pressed_for = !glimpse.stood
-                && course
-                    .record
-                    .get(ply.wrapping_sub(1))
-                    .is_some_and(|made| made.at == glimpse.at);
-            if fits && !pressed_for && !is_said {
+            if fits && !glimpse.was_read_late(course) && !is_said {
                 glimpse.tell(ctx, course, cases, hands);
             }
         }
@@ -112,10 +104,22 @@ impl Glimpse {
         self.open.ply == other.ply && self.open.offender == other.offender
     }
 
-    /// Orders glimpses of one half-move by how much they tell. A press without a move tells least: an act that was
-    /// put right looks the same.
-    fn weight(&self) -> (bool, bool) {
-        (self.stood, self.open.kind != IrregularityKind::PressWithoutMove)
+    /// True for a press without a move: an act that was put right looks the same.
+    fn tells_little(&self) -> bool {
+        self.open.kind == IrregularityKind::PressWithoutMove
+    }
+
+    /// True where the board read a half-move late for which the player had pressed: nothing else was changed.
+    fn was_read_late(&self, course: &Course) -> bool {
+        let index = self.open.ply.wrapping_sub(1);
+        let Some(made) = course.record.get(index).filter(|_| !self.stood) else {
+            return false;
+        };
+        let before = course.record.stand_at(index).placement();
+        let changed = before.differing(made.stand.placement());
+        let seen = &self.open.case_file.said.squares;
+        let is_of_it = |square: &String| square.parse().is_ok_and(|square| changed.contains(square));
+        made.at == self.at && made.san.is_some() && seen.iter().all(is_of_it)
     }
 
     /// True where a moment proves the irregularity. A hand at work may look like displaced pieces or a move out of

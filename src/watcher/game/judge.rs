@@ -71,7 +71,7 @@ impl Game {
         {
             return;
         }
-        if finish::may_come(ctx, self.course.record.stand()) {
+        if finish::may_come(ctx, self.course.record.stand(), self.outcome.show_spent) {
             ctx.wait_for("the other king, which shows the result with the one in the middle");
             return;
         }

@@ -173,7 +173,7 @@ fn the_clock_tells_when_the_messages_of_a_lump_happened() {
 
 #[test]
 fn a_line_that_gathers_may_hold_messages_back() {
-    let mut late = Late::new(1000);
+    let mut late = Late::new(1000, false);
     late.heard_at(Millis(5000));
     assert!(
         late.holds(Millis(5600), &[1], false),
@@ -204,7 +204,7 @@ fn a_lump_is_no_longer_than_the_silence() {
 /// What was due when the caller went on is done before the held bytes are: that makes no time pass for them.
 #[test]
 fn what_waited_for_a_caller_that_stood_still_came_at_no_time_before() {
-    let mut late = Late::new(0);
+    let mut late = Late::new(0, false);
     late.stand_still(Millis(6200), Millis(65_899));
     assert!(late.holds(Millis(65_880), &[1], false));
     assert_eq!(late.known(Millis(65_899)), Millis(6200));
@@ -214,7 +214,7 @@ fn what_waited_for_a_caller_that_stood_still_came_at_no_time_before() {
         Some(Millis(65_900)),
         "whoever waits for that waits for the bytes"
     );
-    let mut late = Late::new(0);
+    let mut late = Late::new(0, false);
     late.stand_still(Millis(6200), Millis(7200));
     assert!(!late.holds(Millis(7190), &[1], false), "a second is nothing");
     late.stand_still(Millis(8000), Millis(9001));

@@ -63,6 +63,22 @@ fn problem(text: &str, env: &Env) -> String {
 }
 
 #[test]
+fn the_figures_are_for_this_machine_only() {
+    let listening = |listen: &str| format!("{}[metrics]\nlisten = \"{listen}\"\n", super::SMALL);
+    for ours in ["127.0.0.1:9469", "[::1]:9469"] {
+        assert!(super::good(&listening(ours)).metrics.is_some(), "{ours}");
+    }
+    for others in [
+        "0.0.0.0:9469",
+        "192.168.1.7:9469",
+        "[::]:9469",
+        "hall.example:9469",
+    ] {
+        assert!(problem(&listening(others), &home()).contains(others), "{others}");
+    }
+}
+
+#[test]
 fn a_gateway_has_what_is_common_and_what_is_its_own() {
     let (one, two) = (good(&named("row-1")), good(&named("row-2")));
     for config in [&one, &two] {

@@ -98,3 +98,14 @@ fn an_open_case_of_conduct_does_not_hide_an_offence_at_the_board() {
     hear(&mut watcher, 16_000, clock(Lever::RightHigh));
     assert_eq!(said(&events(&mut watcher)).kind, IrregularityKind::MovedOutOfTurn);
 }
+
+#[test]
+fn a_game_has_so_many_irregularities_and_no_more() {
+    let mut watcher = after_e4();
+    for _ in 0..256 {
+        reported(&mut watcher, IrregularityKind::TwoHands, None);
+    }
+    let report = report(IrregularityKind::TwoHands, None);
+    let refusal = watcher.handle_command(Millis(6000), report).unwrap_err();
+    assert!(refusal.to_string().contains("256"), "{refusal}");
+}
