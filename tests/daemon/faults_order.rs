@@ -2,6 +2,7 @@
 //! boards on which games are played, and with events that are made up.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::Command,
     time::{Duration, Instant},
@@ -16,7 +17,7 @@ use fastrand::Rng;
 use serde_json::Value;
 
 use crate::{
-    broker::{Got, Mosquitto, PATIENCE, Subscriber, heard},
+    broker::{Got, Mosquitto, PATIENCE, Subscriber, all_heard, heard},
     hall::{Daemon, Seat, Simulator, configure, fixture, journal, playing, replay, until},
     offences::OFFENCES,
     replayed::{Played, taped, told},
@@ -278,19 +279,80 @@ async fn some_are_above_the_limit(mut random: Rng) {
         })
         .await;
     assert_eq!(subscriber.numbers("7"), (1..=20).collect::<Vec<_>>());
-    let short = subscriber
-        .all()
-        .into_iter()
-        .filter(|got| got.topic.ends_with("/event/notice"));
-    for got in short {
-        let event = got.json();
+    let large: BTreeSet<_> = large.into_iter().collect();
+    let events = heard(&subscriber, "7").events;
+    for event in &events {
         assert_eq!(
-            (&event["code"], &event["abridged"]),
-            (&"event_abridged".into(), &true.into())
+            is_abridged(event),
+            large.contains(&event["seq"].as_u64().unwrap()),
+            "{event}"
         );
-        assert!(event["message"].as_str().unwrap().contains("history"), "{event}");
     }
     station.shut_down().await;
+}
+
+/// True for a notice that stands for an event, and says where that is to be had.
+fn is_abridged(event: &Value) -> bool {
+    let is_short = event["type"] == "notice" && event["code"] == "event_abridged";
+    assert!(
+        !is_short || event["abridged"] == true && event["message"].as_str().unwrap().contains("history"),
+        "{event}"
+    );
+    is_short
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_do_those_of_a_game_with_an_offence() {
+    in_rounds(a_game_is_above_the_limit).await;
+}
+
+async fn a_game_is_above_the_limit(mut random: Rng) {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = random.usize(700..2000);
+    let options = format!("allow_anonymous true\nmax_packet_size {limit}");
+    let mosquitto = Mosquitto::start_with(folder.path(), &options, "");
+    let subscriber = Subscriber::new(mosquitto.port, "dgt2mqtt/gw/#").await;
+    let game = Played::of(fixture(OFFENCES[random.usize(..OFFENCES.len())]));
+    let (_simulator, config) = playing(folder.path(), mosquitto.port, "1", &game.path, &[]);
+    taped(&config);
+    let daemon = Daemon::start(&config);
+    let is_event = |got: &Got| got.topic.contains("/1/event/");
+    subscriber.wait("an event", is_event).await;
+    until("the whole game in the journal", PATIENCE, || {
+        game.missing(&journal(&config, "1")).is_none().then_some(())
+    });
+    // Whatever else is to be said.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(daemon.stop());
+    let kept = journal(&config, "1");
+    game.is_whole_in(&kept, &config, "1");
+    let got = all_heard(&subscriber, "1", kept.len()).await;
+    let numbers = |events: &[Value]| {
+        events
+            .iter()
+            .map(|event| event["seq"].as_u64())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&got), numbers(&kept), "{limit} bytes");
+    let mut short = 0;
+    for (got, kept) in got.iter().zip(&kept) {
+        short += usize::from(got["abridged"] == true);
+        if !is_abridged(got) {
+            for field in [
+                "type",
+                "ply",
+                "uci",
+                "kind",
+                "offender",
+                "certainty",
+                "irregularity",
+                "t",
+            ] {
+                assert_eq!(got[field], kept[field], "{limit} bytes: {got}");
+            }
+        }
+    }
+    println!("{limit} bytes: {} events, {short} of them short", kept.len());
 }
 
 /// As little as the gateway puts up with, and the longest names: every event goes in some form.

@@ -116,6 +116,8 @@ pub struct Retold {
     pub otherwise: Vec<String>,
     /// Accusations that `replay` does not make.
     pub besides: Vec<String>,
+    /// Accusations that are made more often than `replay` makes them. A daemon that has forgotten one may make it again.
+    pub again: Vec<String>,
     /// Accusations that are neither made nor suspected.
     pub untold: Vec<String>,
     /// True when the record reaches the end of the game.
@@ -147,7 +149,9 @@ impl Retold {
         retold.missing = (0..game.len()).filter(|place| !told.contains(place)).collect();
         let (accused, meant) = (accusations(events, false), accusations(meant, false));
         let suspected = accusations(events, true);
-        retold.besides = besides(&accused, &meant);
+        (retold.again, retold.besides) = besides(&accused, &meant)
+            .into_iter()
+            .partition(|one| meant.contains(one));
         retold.untold = besides(&meant, &accused);
         retold.untold.retain(|one| !suspected.contains(one));
         retold
@@ -155,7 +159,8 @@ impl Retold {
 
     /// What is told in another way, if anything is.
     pub fn difference(&self) -> Option<String> {
-        let is_same = self.is_whole() && self.besides.is_empty() && self.untold.is_empty();
+        let is_same =
+            self.is_whole() && self.besides.is_empty() && self.again.is_empty() && self.untold.is_empty();
         (!is_same).then(|| format!("{self:?}"))
     }
 
