@@ -95,7 +95,7 @@ fn away_accuses_nobody(
             }
         }
     }
-    println!("{tried} restarts");
+    println!("{tried} restarts, {} wrong", wrong.len());
     let of = format!("{} of {tried} wrong:", wrong.len());
     assert!(wrong.len() * 1000 <= tried * most, "{of}\n{}", wrong.join("\n"));
 }
