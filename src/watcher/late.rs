@@ -32,6 +32,10 @@ const OVERDUE_MS: u64 = 300;
 const MOST_HELD: usize = 2048;
 /// The same, including bytes that claim to be a log.
 const MOST_WITH_LOG: usize = MOST_HELD + 0x2000;
+/// What a board was asked for before its line stood still is read within this time after that.
+const ON_THE_WAY_MS: u64 = 20;
+/// After its line stood still, a board is asked again within so many times as long as the line gathers.
+const ROUNDS: u64 = 3;
 /// Time between two changes of squares.
 const FIELD_MS: u64 = 150;
 /// Time before a press of the clock.
@@ -164,15 +168,10 @@ impl Late {
 
     /// The caller stood still: what comes by `until` has waited for up to so long.
     pub(super) fn stand_still(&mut self, since: Millis, until: Millis) {
-        // A reader that goes on may be late once more with the rest.
-        let again = self.stood_still.filter(|(_, before)| since <= *before);
-        let since = again.map_or(since, |(first, _)| first);
-        // A board that waits to be asked tells the rest within a round.
-        let until = if self.is_asked {
-            until + self.gathers.ms()
-        } else {
-            until
-        };
+        // A reader that goes on may be late once more with the rest, and so may one that has not asked its board again.
+        let again = self.stood_still.filter(|(_, before)| since <= *before + 1);
+        let unasked = self.unasked().filter(|(_, asked)| since <= *asked + 1);
+        let since = again.or(unasked).map_or(since, |(first, _)| first);
         if until.since(since) > QUIET_MS {
             self.stood_still = Some((since, until));
         }
@@ -181,8 +180,19 @@ impl Late {
     /// Since when the caller stood still, and until when it will have asked a board again that waits for that and has not told anything
     /// since.
     fn unasked(&self) -> Option<(Millis, Millis)> {
-        let stood_still = self.stood_still.filter(|_| self.is_asked);
-        stood_still.filter(|(since, _)| self.heard.is_none_or(|heard| heard <= *since))
+        let (since, until) = self.stood_still.filter(|_| self.is_asked)?;
+        let is_unasked = self.heard.is_none_or(|heard| heard <= since);
+        is_unasked.then_some((since, until + self.asks_ms()))
+    }
+
+    /// A board that waits to be asked tells what it kept within so long, in milliseconds, after its line stood still: a round takes
+    /// longer where all boards are read as a whole.
+    fn asks_ms(&self) -> u64 {
+        if self.is_asked {
+            ROUNDS * self.gathers.ms()
+        } else {
+            0
+        }
     }
 
     /// Since when what is held may have waited: it has come, and is not read yet.
@@ -193,8 +203,19 @@ impl Late {
 
     /// Since when the caller had stood still, if bytes that came at `now` waited for it.
     fn waited_since(&self, now: Millis) -> Option<Millis> {
-        let waited = self.stood_still.filter(|(_, until)| now <= *until);
+        let waited = self
+            .stood_still
+            .filter(|(_, until)| now <= *until + self.asks_ms());
         waited.map(|(since, _)| since)
+    }
+
+    /// Until when the board has told what it did, by a message that came at `now` and happened at `at`. What it was asked for before
+    /// the caller stood still tells nothing of the time since.
+    fn heard_until(&self, now: Millis, at: Millis) -> Millis {
+        let asked_before = self
+            .stood_still
+            .filter(|(_, until)| self.is_asked && now <= *until + ON_THE_WAY_MS);
+        asked_before.map_or(at, |(since, _)| at.min(since))
     }
 
     /// True if bytes that came at `now` came after a silence, or the line gathers.
@@ -245,11 +266,9 @@ impl Late {
         !self.held.is_empty() && self.due().is_some_and(|due| due <= now)
     }
 
-    /// Bytes came at `now`, whenever their messages happened. What the board had been asked for before the caller stood still tells
-    /// nothing of the time since.
+    /// Bytes came at `now`, whenever their messages happened.
     pub(super) fn heard_at(&mut self, now: Millis) {
-        let waited_since = self.waited_since(now).filter(|_| self.is_asked);
-        self.heard = self.heard.max(waited_since.or(Some(now)));
+        self.heard = self.heard.max(Some(self.heard_until(now, now)));
     }
 
     /// Takes the held bytes.
@@ -283,7 +302,7 @@ impl Late {
 
     /// Notes a message that came at `now` and happened at `at`.
     pub(super) fn note(&mut self, now: Millis, at: Millis, message: &Message<'_>) {
-        self.heard = Some(at);
+        self.heard = Some(self.heard_until(now, at));
         self.gathers.heard(now, message);
         self.believed = false;
         // On a line that is never silent, several messages at once may simply have happened at once.

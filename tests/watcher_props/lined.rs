@@ -191,7 +191,7 @@ fn nor_has_a_process_that_is_suspended() {
 /// Where all of an offence happened before the process stood still, or after it.
 #[test]
 fn and_the_offences_are_said_beside_it() {
-    are_said([5, 70], |random, capture| {
+    are_said([5, 73], |random, capture| {
         let strikes = Strikes::once(random, capture);
         let events = struck(&[capture], strikes, Blow::Suspension).remove(0);
         // What happens before a board is asked again is told with the rest.

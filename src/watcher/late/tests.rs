@@ -220,3 +220,40 @@ fn what_waited_for_a_caller_that_stood_still_came_at_no_time_before() {
     late.stand_still(Millis(8000), Millis(9001));
     assert!(!late.holds(Millis(9002), &[1], false), "that came since");
 }
+
+/// A line of boards, of which one was heard at 6 s, that stood still.
+fn asked(stood: &[(u64, u64)]) -> Late {
+    let mut late = Late::new(1000, true);
+    late.heard_at(Millis(6000));
+    for (since, until) in stood {
+        late.stand_still(Millis(*since), Millis(*until));
+    }
+    late
+}
+
+#[test]
+fn a_line_that_is_a_little_late_does_not_stand_still() {
+    let late = asked(&[(6100, 6125), (6500, 6525), (7000, 7700)]);
+    assert_eq!(late.known(Millis(8000)), Millis(7000), "as far as it gathers");
+    assert_eq!(late.waited_since(Millis(8000)), None);
+}
+
+#[test]
+fn a_board_that_is_asked_tells_nothing_of_a_standstill_before_it_is_asked_again() {
+    let mut late = asked(&[(6200, 65_900)]);
+    assert_eq!(late.known(Millis(68_900)), Millis(6200));
+    assert_eq!(late.known_at(Millis(7000)), Some(Millis(68_901)));
+    assert_eq!(late.known(Millis(68_901)), Millis(67_901));
+    // What it had been asked for before comes first.
+    late.note(Millis(65_900), Millis(6600), &Message::Firmware(1, 2));
+    late.heard_at(Millis(65_900));
+    assert_eq!(late.known(Millis(66_000)), Millis(6200));
+    late.note(Millis(66_200), Millis(66_200), &Message::Firmware(1, 2));
+    assert_eq!(late.known(Millis(66_201)), Millis(66_200));
+    let late = asked(&[(6200, 65_900), (68_901, 70_000)]);
+    assert_eq!(
+        late.known(Millis(70_100)),
+        Millis(6200),
+        "it was not asked between"
+    );
+}
