@@ -385,12 +385,7 @@ impl Sensed {
         self.lost || self.maybe_lost.is_some() || self.untold.into_iter().any(late)
     }
 
-    /// Updates may have been lost before `now`, although no reading shows it.
-    pub fn may_have_lost(&mut self, now: Millis) {
-        self.maybe_lost = Some(now);
-    }
-
-    /// Updates may have been lost before `at`, or none may. Returns what was so before.
+    /// Updates may have been lost before `at`, although no reading shows it, or none may. Returns what was so before.
     pub fn put_maybe_lost(&mut self, at: Option<Millis>) -> Option<Millis> {
         std::mem::replace(&mut self.maybe_lost, at)
     }

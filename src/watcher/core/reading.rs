@@ -128,7 +128,7 @@ impl Core {
             Message::Battery(battery) => self.battery(now, *battery),
             lost if *lost == Message::LOST => {
                 self.world.board.apart = false;
-                self.world.board.sensed.may_have_lost(now);
+                self.world.board.sensed.put_maybe_lost(Some(now));
             }
             apart if *apart == Message::APART => self.world.board.apart = true,
             _ => {}
